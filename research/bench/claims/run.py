@@ -11,8 +11,8 @@ from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_fixtures.emos_team import run_team
 from coterie_requests.understanding import NotUnderstood
+from coterie_world.association import SIGHTING
 from coterie_world.scene import SceneGraph
-from coterie_world.sightings import ASSOCIATION_RADIUS_M
 from coterie_world.team_map import TeamMap
 from emos_planner.leader.leader import Leader, rules_decider
 from emos_planner.leader.options import LeaderOptions
@@ -125,7 +125,7 @@ def _unseen(
     return sum(
         not any(
             kind == canonical(thing.label.top)
-            and min(math.dist(at, p) for p in places) <= ASSOCIATION_RADIUS_M
+            and min(math.dist(at, p) for p in places) <= SIGHTING.distance_m
             for kind, at in known
         )
         for thing in matching(case, before)

@@ -114,7 +114,7 @@ class BaselineAgent:
     def _execute(self) -> Action | None:
         if self.plan is None:
             return None
-        action = self.memory.skills[self.plan.kind].next(self.plan, self.memory, self._near)
+        action = self.memory.skills[self.plan.kind](self.plan, self.memory, self._near)
         if action is None:
             self.plan = None
         return action

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from coterie_core.cooperation import Action, Briefing, GoTo, Grab, Put, Spot, Turn
+from coterie_core.cooperation import Action, Briefing, GoTo, Grab, Put, Turn
 from reveca_agent.agent import RevecaAgent
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Plan
-from reveca_agent.skill_book import Knowledge, Skill, carried, carriers, look_inside, wait
+from reveca_agent.skill_book import Knowledge, Near, Skill, carried, carriers, look_inside, wait
 
 
 class BenchAgent(RevecaAgent):
@@ -24,7 +22,7 @@ class BenchAgent(RevecaAgent):
 def transport_skills(briefing: Briefing) -> dict[str, Skill]:
     """Return the skill book for a briefing with turning (`Briefing.turn` > 0)."""
 
-    def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+    def fetch(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
         entry = memory.scene.get(plan.target)
         if entry is None or entry.missing:
             return None
@@ -45,7 +43,7 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
             return GoTo(thing.parent or thing.id, thing.spot)
         return Grab(thing.id)
 
-    def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+    def deliver(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
         entry = memory.scene.get(plan.target)
         if entry is None:
             return None
@@ -57,7 +55,7 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
         first = items[0]
         return Put(first.id if first.id in memory.hands else first.parent, entry.thing.id, "on")
 
-    def explore(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+    def explore(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
         if memory.rooms.get(plan.target, -1) >= plan.step:
             return None
         room = briefing.ways.rooms[plan.target]
@@ -66,14 +64,11 @@ def transport_skills(briefing: Briefing) -> dict[str, Skill]:
         return GoTo(plan.target)
 
     return {
-        one.name: one
-        for one in (
-            Skill("fetch", "go to a thing, take it, put it into a container in hand", fetch),
-            Skill("deliver", "go to the goal, put down all that belongs there", deliver),
-            Skill("look", "go to a closed container and open it", look_inside),
-            Skill("explore", "go to the middle of a room and turn round once", explore),
-            Skill("wait", "stand by", wait),
-        )
+        "fetch": fetch,
+        "deliver": deliver,
+        "look": look_inside,
+        "explore": explore,
+        "wait": wait,
     }
 
 

@@ -1,4 +1,4 @@
-"""Behavior trees whose leaves offer a step: ticked for a situation, drawn, and exported.
+"""Behavior trees whose leaves offer a step: ticked for a situation, and exported.
 
 A tick does nothing itself. It goes through the tree as any tick does, and a leaf offers what the
 robot does next by rule. What was tried before stands in the situation, so that a tree has no memory
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from py_trees import display
 from py_trees.behaviour import Behaviour
 from py_trees.common import Status
 from py_trees.composites import Selector, Sequence
@@ -122,11 +121,6 @@ class Tree:
                 f"tree {self.root.name}: no leaf offers a step; add one that always does"
             )
         return tick.option
-
-    def drawing(self, status: bool = True) -> str:
-        """Return the tree as indented lines, with how the last tick went through it."""
-        text = display.unicode_tree(self.root, show_status=status)
-        return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 _TAGS: tuple[tuple[type[Behaviour], str], ...] = (

@@ -27,47 +27,6 @@ _TRIES = 2
 _STEP = Step(Purpose.PUT_DOWN)
 
 
-def leftover(
-    robot: str, known: TeamMap, tools: Toolbox, position: Vec3, holding: str
-) -> Option | None:
-    """Return the next step to put down a thing on the nearest surface that it fits on.
-
-    Args:
-        robot: Whose hand.
-        known: The robot's map.
-        tools: For what the robot knows now.
-        position: Where it stands [m].
-        holding: Id of what the hand holds.
-
-    Returns:
-        To go there, or to place it; None: no surface nearby is free and in reach.
-    """
-    held = known.thing(holding)
-    if held is None:
-        return None
-    tops = [
-        t
-        for t in known.scene.objects.values()
-        if t.kind == "furniture"
-        and any(not r.inside for r in t.receptacles)
-        and math.dist(t.box.center[:2], position[:2]) <= FARTHEST
-        and abs(t.box.bottom - position[2]) < 1.0
-    ]
-    tops.sort(key=lambda t: (math.dist(t.box.center[:2], position[:2]), t.id))
-    for top in tops[:TRIED]:
-        item = as_thing(held)
-        place = SubTask(id="aside", kind="place", object=item, receptacle=as_thing(top))
-        estimate = tools.estimate(robot, place, position, holding=holding)
-        if not estimate.feasible or estimate.spot is None:
-            continue
-        spot, target = estimate.spot, estimate.target or top.box.center
-        if math.dist(spot[:2], position[:2]) > 0.3:
-            return Option(WORDS, skill=NavigateTo.facing(spot, target), step=_STEP)
-        down = Place(Target(top.label.top, target, top.id))
-        return Option(WORDS, skill=down, step=_STEP)
-    return None
-
-
 class HandClearing:
     """Puts down what a hand holds and nobody wants any more.
 
@@ -80,9 +39,7 @@ class HandClearing:
     def __init__(self, robot: str, team_map: TeamMap, patience: int = PATIENCE) -> None:
         self.robot, self.patience = robot, patience
         self.map = team_map
-        self.told = ""
-        self._idle, self._tries = 0, 0
-        self._stuck, self._turned = "", False
+        self.begin()
 
     def begin(self) -> None:
         """Begin another task."""
@@ -107,7 +64,7 @@ class HandClearing:
         if self._idle < self.patience:
             return None
         tools = toolbox()
-        option = leftover(self.robot, self.map, tools, position, holding)
+        option = self._on_surface(tools, position, holding)
         if self._tries >= _TRIES or option is None:
             down = Place(floor_before(tools, self.robot, position, heading))
             option = Option(WORDS, skill=down, step=_STEP)
@@ -115,6 +72,35 @@ class HandClearing:
         turn = None if self._turned else turn_to(option.skill, position, heading)
         self._turned = turn is not None
         return option if turn is None else replace(option, skill=turn)
+
+    def _on_surface(self, tools: Toolbox, position: Vec3, holding: str) -> Option | None:
+        """Return the next step to put a thing down on the nearest surface that it fits on.
+
+        To go there, or to place it; None: no surface nearby is free and in reach.
+        """
+        held = self.map.thing(holding)
+        if held is None:
+            return None
+        tops = [
+            (math.dist(t.box.center[:2], position[:2]), t.id, t)
+            for t in self.map.scene.objects.values()
+            if t.kind == "furniture"
+            and any(not r.inside for r in t.receptacles)
+            and abs(t.box.bottom - position[2]) < 1.0
+        ]
+        near = sorted(one for one in tops if one[0] <= FARTHEST)
+        for _, _, top in near[:TRIED]:
+            item = as_thing(held)
+            place = SubTask(id="aside", kind="place", object=item, receptacle=as_thing(top))
+            estimate = tools.estimate(self.robot, place, position, holding=holding)
+            if not estimate.feasible or estimate.spot is None:
+                continue
+            spot, target = estimate.spot, estimate.target or top.box.center
+            if math.dist(spot[:2], position[:2]) > 0.3:
+                return Option(WORDS, skill=NavigateTo.facing(spot, target), step=_STEP)
+            down = Place(Target(top.label.top, target, top.id))
+            return Option(WORDS, skill=down, step=_STEP)
+        return None
 
     def ended(self, skill: Skill, result: SkillResult, holding: str, room: str) -> None:
         """Take down how a step went, in a room (id)."""

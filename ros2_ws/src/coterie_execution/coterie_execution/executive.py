@@ -146,15 +146,23 @@ class Executive:
     def situation(self, job: Job, **more: Any) -> Situation:
         """Return what the next step of a job depends on; `more` is what else is known of it."""
         self.looks.count()
-        rooms = len(self.map.scene.rooms)
-        return self.own.situation(
-            job.sub_task,
-            self.position,
-            self.holding,
+        one, known, held = job.sub_task, self.map, self.map.thing(self.holding)
+        used = patience_used(one, job.attempts, len(known.scene.rooms), self.tries)
+        return Situation(
+            robot=self.robot,
+            sub_task=one,
+            estimate=self.own.estimate(one, self.position, self.holding),
+            thing=known.resolve(one.object) if one.object is not None else None,
+            receptacle=known.resolve(one.receptacle) if one.receptacle is not None else None,
+            position=self.position,
+            holding=self.holding,
+            holding_label=held.label.top if held is not None else "",
+            tools=self.tools,
+            scene=known.scene,
             attempts=tuple(job.attempts),
-            tries_left=self.tries - patience_used(job.sub_task, job.attempts, rooms, self.tries),
+            tries_left=self.tries - used,
             stood=tuple(job.stood),
-            coverage=self.looks.coverage(job.sub_task),
+            coverage=self.looks.coverage(one),
             heading=self.heading,
             **more,
         )

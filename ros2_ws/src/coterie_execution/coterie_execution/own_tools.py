@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
 
 from coterie_core.geometry import Vec3
 from coterie_core.resume import Resume
@@ -12,7 +11,6 @@ from coterie_core.tasks import SubTask
 from coterie_execution.geometry.floorplan import Driven
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
-from coterie_execution.situation import Situation
 from coterie_world.sightings import as_thing
 from coterie_world.team_map import TeamMap
 
@@ -56,32 +54,6 @@ class OwnTools:
         """
         held = (holding or None) if one.kind == "place" else holding
         return self.toolbox().estimate(self.robot, self._grounded(one), position, holding=held)
-
-    def situation(
-        self, one: SubTask, position: Vec3 | None, holding: str, **more: Any
-    ) -> Situation:
-        """Return what a robot knows when it chooses what to do next for a sub-task.
-
-        Args:
-            one: The sub-task.
-            position: Where the robot stands [m].
-            holding: Id of what its hand holds ("": nothing).
-            more: Other fields of the situation: what was tried and seen.
-        """
-        known, held = self.map, self.map.thing(holding)
-        return Situation(
-            robot=self.robot,
-            sub_task=one,
-            estimate=self.estimate(one, position, holding),
-            thing=known.resolve(one.object) if one.object is not None else None,
-            receptacle=known.resolve(one.receptacle) if one.receptacle is not None else None,
-            position=position,
-            holding=holding,
-            holding_label=held.label.top if held is not None else "",
-            tools=self.toolbox(),
-            scene=known.scene,
-            **more,
-        )
 
     def estimate_later(
         self, one: SubTask, position: Vec3 | None, others: Mapping[str, SubTask]

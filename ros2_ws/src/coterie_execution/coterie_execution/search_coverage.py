@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 
 from coterie_core.geometry import Vec3, containment
 from coterie_core.tasks import SubTask
@@ -17,8 +18,7 @@ from coterie_world.scene import SceneGraph
 from coterie_world.search_belief import (
     Missed,
     Region,
-    expected_in,
-    expected_on,
+    expected,
     filled,
     holds_things,
     is_found,
@@ -70,14 +70,12 @@ class Coverage:
     Args:
         robot: Whose looks.
         label: Of the things.
-        miss: Chance that the detector misses a near thing in full view (0..1).
         owners: Ids of furniture that alone counts, with whatever is on it (none: all).
         opens: Whether the search opens what is shut; else what is in that does not count.
     """
 
     robot: str
     label: str
-    miss: float = MISS
     owners: set[str] = field(default_factory=set)
     opens: bool = True
     missed: dict[str, float] = field(default_factory=dict)
@@ -170,9 +168,7 @@ class Coverage:
 
     def whole(self, tools: Toolbox, room: str) -> float:
         """Return the expected number of things in a room."""
-        if self.owners:
-            return expected_on(tools.scene, room, self.owners)
-        return expected_in(tools.scene.rooms[room], self.label)
+        return expected(tools.scene, room, self.label, self.owners)
 
     def views(self, tools: Toolbox, room: str, parts: frozenset[int]) -> list[tuple[float, Vec3]]:
         """Return what each viewpoint of a room would bring: things likely to be seen, where [m].
@@ -185,14 +181,10 @@ class Coverage:
         known = self._room(tools, room)
         if known.spots is None:
             known.spots = self._viewpoints(tools, room, parts)
-            known.hits = (
-                self._hits(tools, known.regions, known.spots, None)
-                if known.spots
-                else np.zeros((0, len(known.regions)))
-            )
-        assert known.hits is not None
+            known.hits = self._hits(tools, known.regions, known.spots, None)
         if not known.spots:
             return []
+        assert known.hits is not None
         here = self.whole(tools, room)
         worth = known.weights * self._open(known.regions)
         before = np.zeros_like(known.hits)
@@ -321,6 +313,8 @@ class Coverage:
     ) -> Floats:
         """Return (spots, regions) the chance that a thing in a region is reported from a spot."""
         out = np.zeros((len(spots), len(regions)))
+        if not spots:
+            return out
         kind = tools.kind(self.robot)
         size = apparent_size(self.label)
         floor = tools.plan.floor_index(spots[0][2])
@@ -341,10 +335,10 @@ class Coverage:
                 side = np.arctan2(offset[..., 1], offset[..., 0]) - heading
                 side = np.abs(np.arctan2(np.sin(side), np.cos(side)))
                 seen &= side <= camera.hfov / 2.0
-            recall = (1.0 - self.miss) * (1.0 - FADE * (away / farthest) ** 2)
+            recall = (1.0 - MISS) * (1.0 - FADE * (away / farthest) ** 2)
             for k, (region, end) in enumerate(zip(regions, ends, strict=True)):
                 if not region.points:
-                    out[:, k] = np.maximum(out[:, k], 0.5 * (1.0 - self.miss))
+                    out[:, k] = np.maximum(out[:, k], 0.5 * (1.0 - MISS))
                     continue
                 if _is_shut(tools.scene, region):
                     continue
@@ -384,16 +378,9 @@ def _standing_at(tools: Toolbox, regions: Sequence[Region], points: Floats) -> l
 
 def _near(tools: Toolbox, position: Vec3) -> list[str]:
     """Return the rooms whose outline comes near enough to be looked into."""
-    found = []
-    for room in tools.scene.rooms.values():
-        if not room.polygon:
-            continue
-        xs, ys = [p[0] for p in room.polygon], [p[1] for p in room.polygon]
-        dx = max(min(xs) - position[0], 0.0, position[0] - max(xs))
-        dy = max(min(ys) - position[1], 0.0, position[1] - max(ys))
-        if math.hypot(dx, dy) <= FARTHEST / 2.0:
-            found.append(room.id)
-    return found
+    here, outlined = shapely.Point(position), [r for r in tools.scene.rooms.values() if r.polygon]
+    extents = ((room.id, shapely.MultiPoint(room.polygon).envelope) for room in outlined)
+    return [id for id, extent in extents if extent.distance(here) <= FARTHEST / 2.0]
 
 
 def apparent_size(label: str) -> float:

@@ -29,7 +29,7 @@ from coterie_core.tasks import BY_HAND, Obstacle
 from coterie_execution.behavior_tree import Act, Tree, fallback, when
 from coterie_execution.geometry.viewpoints import CLEAR_SHARE
 from coterie_execution.options import Attempt, Option, Purpose, Step
-from coterie_execution.search_steps import search
+from coterie_execution.search_steps import TRIES, search
 from coterie_execution.situation import Situation
 from coterie_execution.standpoints import (
     APART,
@@ -50,8 +50,6 @@ THERE = 0.1
 """A robot this near to a spot stands on it [m]."""
 ANOTHER_SPOT = 0.5
 """A spot this far from where a robot went is another one [m]."""
-TRIES_FROM_ONE_POSE = 2
-"""How often the same thing is tried from the same spot."""
 GO_TRIES = 3
 """How often a way may fail until the robot goes nowhere any more for a sub-task."""
 MOST_FAILURES = 4
@@ -111,7 +109,7 @@ def _whole(kind: str, work: Behaviour) -> Behaviour:
             lambda now: now.tries_left <= 0,
             fallback(
                 "end",
-                when("was put down", _was_put, Act("leave it there", _left_there)),  # others see
+                when("was put down", _was_put, Act("leave it there", _put_down)),  # others see
                 Act("give back", lambda now: [_spent(now, "tried often enough")]),
             ),
         ),
@@ -163,7 +161,14 @@ def _use() -> Behaviour:
         lambda now: now.thing and _feasible(now),
         fallback(
             "use",
-            when("was done", lambda now: now.did(_hand_of(now)), Act("be done", _was_done)),
+            when(
+                "was done",
+                lambda now: now.did(_hand_of(now)),
+                Act(
+                    "be done",
+                    lambda now: [done("its hand did it; nobody looked at what came of it")],
+                ),
+            ),
             _by_hand(),
         ),
     )
@@ -175,7 +180,7 @@ def _by_hand() -> Behaviour:
         "by hand",
         when(
             "closed",
-            _closed_around,
+            door,
             fallback(
                 "open first",
                 Act("go to the door", _go_to_door),
@@ -206,7 +211,7 @@ def _remedies() -> Behaviour:
         Act("before the robot", _on_floor_here),
         Act("look around", _look_around),
         Act("wait for room", _wait_for_room),
-        when("may help", _may_help, Act("once more", _again)),
+        when("may help", _may_help, Act("once more", lambda now: _do(now, ", once more"))),
     )
 
 
@@ -218,7 +223,7 @@ def _see_it() -> Behaviour:
         when(
             "looked often",
             lambda now: now.thing is None or len(_put_looks(now)) >= LOOKS,
-            Act("unseen", lambda now: [done("it was put down")]),
+            Act("unseen", _put_down),
         ),
         fallback(
             "look at it",
@@ -237,9 +242,13 @@ def _detect() -> Behaviour:
             lambda now: now.thing and _feasible(now),
             fallback(
                 "look",
-                when("in view", _in_view, Act("seen", lambda now: [done(_where_seen(now))])),
+                when("in view", _in_view, Act("seen", _seen_there)),
                 when("looked often", lambda now: len(_looks(now)) >= LOOKS, Act("absent", _absent)),
-                when("cannot look", _cannot_look, Act("give back", _blind)),
+                when(
+                    "cannot look",
+                    _cannot_look,
+                    Act("give back", lambda now: [give_up(now, "it cannot look")]),
+                ),
                 fallback(
                     "views",
                     when("not looked yet", lambda now: not _looks(now), Act("go", _go_to_see)),
@@ -266,7 +275,7 @@ def _was_put(now: Situation) -> bool:
     return now.sub_task.kind == "place" and now.did(Place)
 
 
-def _left_there(now: Situation) -> Iterator[Option]:
+def _put_down(now: Situation) -> Iterator[Option]:
     yield done("it was put down")
 
 
@@ -441,16 +450,10 @@ def hand_skill(now: Situation) -> Skill | None:
     return Place(Target(_name(now), where, goal.id if goal is not None else ""))
 
 
-def _do(now: Situation) -> Iterator[Option]:
+def _do(now: Situation, more: str = "") -> Iterator[Option]:
     skill = hand_skill(now)
     if skill is not None:
-        yield Option(_words(now), skill=skill)
-
-
-def _again(now: Situation) -> Iterator[Option]:
-    skill = hand_skill(now)
-    if skill is not None:
-        yield Option(f"{_words(now)}, once more", skill=skill)
+        yield Option(f"{_words(now)}{more}", skill=skill)
 
 
 def _holds_it(now: Situation) -> bool:
@@ -480,10 +483,6 @@ def _leave_so(now: Situation) -> Iterator[Option]:
         yield done(f"the {now.thing.label.top} is {state} already")
 
 
-def _was_done(now: Situation) -> Iterator[Option]:
-    yield done("its hand did it; nobody looked at what came of it")
-
-
 def door(now: Situation) -> SceneObject | None:
     """Return what is to be opened before the hand gets to it; None: nothing."""
     if now.sub_task.kind == "pick" and now.thing is not None:
@@ -493,10 +492,6 @@ def door(now: Situation) -> SceneObject | None:
     if goal is None or goal.is_open is not False:
         return None
     return goal if now.estimate.opens or inside_only(goal) else None
-
-
-def _closed_around(now: Situation) -> bool:
-    return door(now) is not None
 
 
 def _go_to_door(now: Situation) -> Iterator[Option]:
@@ -509,7 +504,7 @@ def _go_to_door(now: Situation) -> Iterator[Option]:
 def _open_first(now: Situation) -> Iterator[Option]:
     """Open what it is in, or goes into: a full hand can still pull a door, or says so."""
     shut = door(now)
-    if shut is not None and now.failures(Open) < TRIES_FROM_ONE_POSE:
+    if shut is not None and now.failures(Open) < TRIES:
         words, step = f"open the {shut.label.top}", Step(Purpose.OPEN_FIRST, shut.id)
         yield Option(words, skill=Open(target_of(shut)), step=step)
 
@@ -633,17 +628,13 @@ def _in_view(now: Situation) -> bool:
     return looked and now.thing is not None and now.thing.id in now.seen_now
 
 
-def _where_seen(now: Situation) -> str:
-    return "it was seen there" if now.sub_task.receptacle is not None else "it is in view"
+def _seen_there(now: Situation) -> Iterator[Option]:
+    yield done("it was seen there" if now.sub_task.receptacle is not None else "it is in view")
 
 
 def _cannot_look(now: Situation) -> bool:
     blind = [a for a in now.attempts if isinstance(a.skill, Detect) and not a.looked]
     return len(blind) >= LOOKS
-
-
-def _blind(now: Situation) -> Iterator[Option]:
-    yield give_up(now, "it cannot look")
 
 
 def _go_to_see(now: Situation) -> Iterator[Option]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from coterie_core.geometry import Vec3
@@ -14,23 +14,9 @@ from coterie_execution.options import Option, Purpose, Step, keep_option
 from coterie_llm import inline_data
 from coterie_world.free_space.free_cells import FreeCells
 from coterie_world.free_space.yield_pose import yield_pose
-from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest, make_way
+from coterie_world.right_of_way import YIELD_WAIT_S, RightOfWay, YieldRequest
 
 _STEP = Step(Purpose.YIELD)
-
-
-def wanted_way(tools: Toolbox, robot: str, skill: NavigateTo, here: Vec3) -> Sequence[Vec3] | None:
-    """Return the way that a drive wanted to take [m]; None: where it led is not known.
-
-    Args:
-        tools: What the robot knows.
-        robot: Its name.
-        skill: The drive.
-        here: Where it stands now [m].
-    """
-    place = tools.scene.places.get(skill.place)
-    goal = place.position if place is not None else skill.position
-    return None if goal is None else tools.way(robot, here, goal)
 
 
 def cells_of(tools: Toolbox, robot: str, here: Vec3) -> FreeCells | None:
@@ -121,9 +107,7 @@ class YieldBehavior(RightOfWay):
         """
         if self.asked is None or here is None:
             return None
-
-        find = partial(self._find, lambda: here)
-        skill = self.go_aside(find, idle, find_out=partial(find, through=True))
+        skill = self.go_aside(partial(self.find, here), idle)
         if skill is None:
             return None
         if self.shut_in:
@@ -161,14 +145,11 @@ class YieldBehavior(RightOfWay):
             self._asking += self.ask(drive, here, now)
         return own
 
-    def _find(
-        self,
-        here: Callable[[], Vec3],
-        request: YieldRequest,
-        closed: Sequence[Vec3],
-        through: bool = False,
+    def find(
+        self, here: Vec3, request: YieldRequest, closed: Sequence[Vec3], through: bool
     ) -> Vec3 | None:
-        return aside_of(self._tools(), self.robot, here(), request, closed, through)
+        """Return where it goes from where it stands [m] to make way; see `aside_of`."""
+        return aside_of(self._tools(), self.robot, here, request, closed, through)
 
     def ask(self, drive: NavigateTo, here: Vec3, now: float) -> list[YieldRequest]:
         """Return the request for the way of a drive from where it stands [m], at a time [s].
@@ -176,27 +157,12 @@ class YieldBehavior(RightOfWay):
         Empty: where the drive led is not known.
         """
         tools = self._tools()
-        way = wanted_way(tools, self.robot, drive, here)
+        place = tools.scene.places.get(drive.place)
+        goal = place.position if place is not None else drive.position
+        if goal is None:
+            return []
         radius = tools.kind(self.robot).body.frame.radius
-        return [self.request(way, radius, now)] if way is not None else []
-
-    async def make_way(
-        self,
-        here: Callable[[], Vec3],
-        carry_out: Callable[[Skill], Awaitable[SkillResult]],
-        ask: Callable[[NavigateTo], object],
-        idle: bool,
-    ) -> bool:
-        """Go aside for a robot that has asked for it; tell whether this one moved.
-
-        Args:
-            here: Returns where it stands [m].
-            carry_out: Has its driver carry out a skill.
-            ask: Asks the others for the way of a drive.
-            idle: Whether it has nothing else to do.
-        """
-        find = partial(self._find, here)
-        return await make_way(self, find, carry_out, ask, idle, partial(find, through=True))
+        return [self.request(tools.way(self.robot, here, goal), radius, now)]
 
     def outbox(self) -> list[YieldRequest]:
         """Return what is to be asked of other robots, and forget it."""

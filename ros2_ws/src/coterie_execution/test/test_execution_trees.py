@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
+from py_trees import display
 
 from coterie_core.embodiment import Arm, Embodiment
 from coterie_core.geometry import Box, Pose
@@ -148,9 +149,10 @@ def test_a_step_tells_which_nodes_of_the_tree_it_comes_from(rover):
 
 
 def test_the_tree_is_drawn_with_the_way_that_the_last_tick_took(rover):
-    before = rover.trees["pick"].drawing()
+    root = rover.trees["pick"].root
+    before = display.unicode_tree(root, show_status=True)
     rover.next_step(fetch())
-    lines = rover.trees["pick"].drawing().splitlines()
+    lines = display.unicode_tree(root, show_status=True).splitlines()
     assert lines != before.splitlines()
     going = next(line for line in lines if "go to base pose" in line)
     assert going.endswith("[*]"), "it runs"

@@ -144,7 +144,7 @@ class TagReferee:
 
     def answered(self, label: str, room: str, yes: bool | None, scene: SceneGraph) -> Row:
         """Judge an answer to whether there is an object of a label in a room ("": anywhere)."""
-        regions = Regions.of(scene)
+        regions = Regions(scene)
         wanted = scene.room_named(room) if room else None
         here = [
             number

@@ -61,13 +61,9 @@ def draw_rooms(
     Returns:
         The areas that the rooms' names take (shapely).
     """
-    from matplotlib.patches import Polygon as Patch
-
     for room in rooms:
         color = ROOM_COLORS.get(room.type, "#eeeeee")
-        axes.add_patch(
-            Patch(room.polygon, closed=True, facecolor=color, edgecolor="none", zorder=1)
-        )
+        _fill(axes, room.polygon, facecolor=color, edgecolor="none", zorder=1)
     for thing in sorted(things, key=lambda t: (t.box.top, t.id)):
         _draw_thing(axes, thing, SCALE / scale if labels else math.inf)
     return [_name_room(axes, room, things, SCALE / scale) for room in rooms]
@@ -78,10 +74,14 @@ def plain(name: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in name)[:40]
 
 
+def _fill(axes: Any, corners: Sequence[Vec2], **style: Any) -> None:
+    from matplotlib.patches import Polygon
+
+    axes.add_patch(Polygon(corners, closed=True, **style))
+
+
 def _draw_thing(axes: Any, thing: SceneObject, letters: float) -> None:
     """Draw a thing, with its name where it fits; `letters`: their size, 1 at the usual scale."""
-    from matplotlib.patches import Polygon as Patch
-
     label = thing.label.top
     mount = thing.properties.get("mount", "floor")
     if mount in ("wall", "ceiling"):
@@ -89,8 +89,7 @@ def _draw_thing(axes: Any, thing: SceneObject, letters: float) -> None:
             box = thing.box
             shown = Box(box.center, (max(box.size[0], 0.1), box.size[1], box.size[2]), box.yaw)
             color = DRAWN_ON_WALLS[label]
-            patch = Patch(shown.footprint(), closed=True, facecolor=color, zorder=7, linewidth=0)
-            axes.add_patch(patch)
+            _fill(axes, shown.footprint(), facecolor=color, zorder=7, linewidth=0)
         return
     if thing.container:
         return
@@ -100,16 +99,8 @@ def _draw_thing(axes: Any, thing: SceneObject, letters: float) -> None:
         face, edge = thing.properties.get("color", "#ffffff"), ITEM
     zorder = 2 if flat else (3 if thing.kind != "item" else 4)
     line = 0.3 if thing.kind == "item" else 0.7
-    axes.add_patch(
-        Patch(
-            thing.box.footprint(),
-            closed=True,
-            facecolor=face,
-            edgecolor=edge,
-            linewidth=line,
-            zorder=zorder,
-        )
-    )
+    outline = thing.box.footprint()
+    _fill(axes, outline, facecolor=face, edgecolor=edge, linewidth=line, zorder=zorder)
     if thing.kind == "item":
         return
     if not flat and label not in ("table", "stool", "railing"):

@@ -69,8 +69,11 @@ class YieldRequest:
         return f"{self.sender} cannot get to ({x:.2f}, {y:.2f}): who stands in the way, step aside"
 
 
-Finder = Callable[[YieldRequest, Sequence[Vec3]], Vec3 | None]
-"""Finds the spot to go to for a request [m], not near spots that were not got to [m]."""
+Finder = Callable[[YieldRequest, Sequence[Vec3], bool], Vec3 | None]
+"""Finds the spot to go to for a request [m], not near spots that were not got to [m].
+
+The last argument tells whether it may lie behind the one who asks: who is shut in gets aside past
+that one only."""
 
 
 class RightOfWay:
@@ -133,13 +136,7 @@ class RightOfWay:
         name = f"{self.robot}-way-{now:.2f}"
         return YieldRequest(name, self.robot, points, radius, out=self.shut_in)
 
-    def go_aside(
-        self,
-        find: Finder,
-        idle: bool,
-        stands_aside: bool = False,
-        find_out: Finder | None = None,
-    ) -> NavigateTo | None:
+    def go_aside(self, find: Finder, idle: bool, stands_aside: bool = False) -> NavigateTo | None:
         """Return how to go aside for who has asked; None: nobody has, or there is no need.
 
         A robot that is blocked itself goes aside for one whose name sorts before its own: of two
@@ -151,7 +148,6 @@ class RightOfWay:
             find: Finds the spot.
             idle: Whether it has nothing else to do.
             stands_aside: Whether it waits aside, and was asked once more.
-            find_out: Finds the spot for one that has nothing else to do and is shut in by who asks.
         """
         request = self.asked
         if request is None:
@@ -161,9 +157,9 @@ class RightOfWay:
         if not (idle or stands_aside or turn):
             return None  # its turn comes if it is blocked once more
         self.asked = None
-        spot = find(request, self._closed)
-        if spot is None and idle and find_out is not None:
-            spot = find_out(request, self._closed)
+        spot = find(request, self._closed, False)
+        if spot is None and idle:
+            spot = find(request, self._closed, True)
             self.shut_in = spot is not None
         if spot is None:
             return None
@@ -209,7 +205,6 @@ async def make_way(
     carry_out: Callable[[Skill], Awaitable[SkillResult]],
     ask_way: Callable[[NavigateTo], object],
     idle: bool,
-    find_out: Finder | None = None,
 ) -> bool:
     """Go aside for a robot that has asked for it, or may do so now; tell whether this one moved.
 
@@ -219,14 +214,13 @@ async def make_way(
         carry_out: Has the robot carry out a skill.
         ask_way: Asks the others for the way of a drive.
         idle: Whether it has nothing else to do.
-        find_out: Finds the spot for one that is shut in.
     """
     moved = stands_aside = False
     if aside.listens and not idle:
         aside.listens = False
         await carry_out(Wait(REQUEST_WAIT_S))
     while True:
-        while (skill := aside.go_aside(find, idle, stands_aside, find_out)) is not None:
+        while (skill := aside.go_aside(find, idle, stands_aside)) is not None:
             moved, result = True, None
             if aside.shut_in:
                 ask_way(skill)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3, containment
-from coterie_core.household import Household, load_household
+from coterie_core.household import load_household
 from coterie_world.scene import Room, SceneGraph, SceneObject
 from coterie_world.sightings import within
 from coterie_world.sizes import known_size
@@ -101,17 +101,16 @@ def regions_of(
     hollow things, boards, and tops above the eyes. `STRAY_FRACTION` of the things are anywhere but
     where such things are kept, however many such places there are.
     """
-    parts = _parts_of(scene, room, label, load_household(), owners)
+    parts = _parts_of(scene, room, label, owners)
     kept, stray = (sum(p.weight for p in parts if p.kept is side) for side in (True, False))
     shares = {True: 1.0 - STRAY_FRACTION if stray else 1.0, False: STRAY_FRACTION if kept else 1.0}
     total = {True: kept, False: stray}
     return tuple(replace(p, weight=p.weight * shares[p.kept] / total[p.kept]) for p in parts)
 
 
-def _parts_of(
-    scene: SceneGraph, room: Room, label: str, home: Household, owners: Collection[str]
-) -> list[Region]:
+def _parts_of(scene: SceneGraph, room: Room, label: str, owners: Collection[str]) -> list[Region]:
     """Return regions with weights against others of those that keep such things, or do not."""
+    home = load_household()
     category = home.category(label)
     usual = home.usual_owners(label)
     size = known_size(label)
@@ -131,7 +130,7 @@ def _parts_of(
             points = spread_over(part.surface, lift)
             found.append(Region(part.id, room.id, 1.0, points, thing.id, inside, kept=kept))
         if not thing.told_surfaces:
-            found += (replace(p, kept=kept) for p in _usual_parts(thing, lift, floor, home))
+            found += (replace(p, kept=kept) for p in _usual_parts(thing, lift, floor))
             if thing.id in owners:  # nobody has told its surfaces: it has a top at least
                 points = spread_over(_top_of(thing.box), lift)
                 found.append(Region(f"{thing.id}/top", room.id, 1.0, points, thing.id, kept=kept))
@@ -156,16 +155,14 @@ def _parts_of(
     return [replace(part, tall=tall) for part in found]
 
 
-def _usual_parts(
-    thing: SceneObject, lift: float, floor: float, home: Household
-) -> Iterator[Region]:
+def _usual_parts(thing: SceneObject, lift: float, floor: float) -> Iterator[Region]:
     """Yield where things can be in and on something that was found on the way, as is usual.
 
     Weights are those of a piece of furniture that keeps such things.
     """
     box, key = thing.box, container_key(thing)
-    kind = home.category(thing.label.top)
-    shut = opens(thing, home)
+    kind = load_household().category(thing.label.top)
+    shut = opens(thing)
     boards = kind is not None and kind.boards
     if shut:
         yield Region(key, thing.room, 1.0, spread_over(box, 0.0), thing.id, True)
@@ -197,10 +194,9 @@ def _top_of(box: Box, depth: float = 0.0) -> Box:
 
 def holds_things(thing: SceneObject) -> bool:
     """Tell whether other things can be hidden in a thing, as far as is known."""
-    home = load_household()
-    category = home.category(thing.label.top)
+    category = load_household().category(thing.label.top)
     hollow = category is not None and (category.depth > 0.0 or category.boards)
-    return bool(thing.told_surfaces) or hollow or opens(thing, home)
+    return bool(thing.told_surfaces) or hollow or opens(thing)
 
 
 def is_found(key: str) -> bool:
@@ -233,11 +229,11 @@ def filled(scene: SceneGraph, regions: Sequence[Region]) -> set[str]:
     return {free[k].key for k in full}
 
 
-def opens(thing: SceneObject, household: Household | None = None) -> bool:
+def opens(thing: SceneObject) -> bool:
     """Tell whether a thing is a container that can be opened, as far as is known."""
     if thing.is_open is not None:
         return True
-    category = (household or load_household()).category(thing.label.top)
+    category = load_household().category(thing.label.top)
     return category is not None and category.opens
 
 
@@ -247,8 +243,13 @@ def container_key(thing: SceneObject, part: Literal["in", "on"] = "in") -> str:
     return f"{thing.room}|{part} {thing.label.top}@{x:.1f},{y:.1f}"
 
 
-def expected_on(scene: SceneGraph, room: str, owners: Collection[str]) -> float:
-    """Return how many things of any kind furniture (ids) of a room is expected to bear."""
+def expected(scene: SceneGraph, room: str, label: str, owners: Collection[str]) -> float:
+    """Return how many things of a label a room (id) holds; of any kind on `owners`, if there are.
+
+    Those are ids of furniture that alone counts.
+    """
+    if not owners:
+        return expected_in(scene.rooms[room], label)
     here = [id for id in owners if id in scene.objects and scene.objects[id].room == room]
     return ON_FURNITURE * len(here)
 
@@ -302,9 +303,7 @@ class SearchBelief:
             return 0.0
         if room not in self._regions:
             # What was found on the way is told by those who found it.
-            regions = _parts_of(
-                self.scene, self.scene.rooms[room], self.label, load_household(), self.owners
-            )
+            regions = _parts_of(self.scene, self.scene.rooms[room], self.label, self.owners)
             self._regions[room] = tuple(r for r in regions if not is_found(r.key))
         open_ = [(r.kept, r.weight, self._open(r.key)) for r in self._regions[room]]
         if not self.owners:
@@ -313,9 +312,7 @@ class SearchBelief:
 
     def whole(self, room: str) -> float:
         """Return how many things a room is expected to hold, seen or not."""
-        if self.owners:
-            return expected_on(self.scene, room, self.owners)
-        return expected_in(self.scene.rooms[room], self.label)
+        return expected(self.scene, room, self.label, self.owners)
 
     def unseen_share(self, room: str) -> float:
         """Return which share of a room nobody has looked at (0..1), weighted as in `left`."""

@@ -14,7 +14,6 @@ from coterie_world.scene import LabelBelief, SceneGraph, SceneObject, Sighting, 
 from coterie_world.sizes import known_size, oversize
 from coterie_world.surfaces import free_points, hollow_bottom, usual_surfaces
 
-ASSOCIATION_RADIUS_M = SIGHTING.distance_m
 MOVED_DISTANCE_M = 1.0
 """A thing with a known id that is farther from where it was has been moved [m]."""
 PLACED_RADIUS_M = 0.2

@@ -244,31 +244,18 @@ class TeamMap:
 
     def found(self, label: str) -> list[Thing]:
         """Return all things of a label (or a synonym), as tasks name them."""
-        kind = load_household().canonical(label)
-        return [
-            as_thing(thing)
-            for thing in self.scene.objects.values()
-            if load_household().canonical(thing.label.top) == kind
-        ]
+        kind = kind_of(label)
+        things = self.scene.objects.values()
+        return [as_thing(thing) for thing in things if kind_of(thing.label.top) == kind]
 
     def resolve(self, thing: Thing) -> SceneObject | None:
         """Return the thing of this map that a task means: by id and label, else by where it is."""
-        household = load_household()
-        kind = household.canonical(thing.label)
+        kind = kind_of(thing.label)
         same = self.scene.objects.get(thing.id)
-        if same is not None and household.canonical(same.label.top) == kind:
+        if thing.position is None or (same is not None and kind_of(same.label.top) == kind):
             return same
-        at = thing.position
-        if at is None:
-            return same
-        near = SIGHTING.nearest(
-            at,
-            (
-                (o.id, o.box)
-                for o in self.scene.objects.values()
-                if household.canonical(o.label.top) == kind
-            ),
-        )
+        alike = (o for o in self.scene.objects.values() if kind_of(o.label.top) == kind)
+        near = SIGHTING.nearest(thing.position, ((o.id, o.box) for o in alike))
         return self.scene.objects[near] if near is not None else same
 
     def learn(self, thing: Thing) -> SceneObject | None:

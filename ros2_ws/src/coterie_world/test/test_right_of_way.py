@@ -63,12 +63,12 @@ def test_ways_that_are_none_are_refused(change, named):
 
 def test_who_is_idle_goes_aside_once_for_one_request():
     robot = RightOfWay("rover")
-    assert robot.go_aside(lambda request, closed: SPOT, idle=True) is None
+    assert robot.go_aside(lambda *asked: SPOT, idle=True) is None
     for request in (asked(sender="rover"), asked("2", recipients=("drone",))):
         robot.hear(request, 1.0)
         assert robot.asked is None
     robot.hear(asked(), 1.0)
-    drive = robot.go_aside(lambda request, closed: SPOT, idle=True)
+    drive = robot.go_aside(lambda *asked: SPOT, idle=True)
     assert drive is not None and drive.position == SPOT and drive.tolerance < PASSING_GAP_M
     assert robot.whom == "slim"
     robot.ended(OK)
@@ -90,7 +90,7 @@ def test_who_is_busy_goes_aside_only_if_it_is_blocked_by_one_whose_name_comes_fi
         assert robot.blocked == int(blocked)
         robot.hear(asked(), 1.0)
         assert robot.blocked_drive(Wait(1.0), OK) is None and robot.asked is not None
-        found = robot.go_aside(lambda request, closed: SPOT, idle=False)
+        found = robot.go_aside(lambda *asked: SPOT, idle=False)
         assert (found is not None) is moves and (robot.asked is None) is moves
 
 
@@ -98,17 +98,17 @@ def test_where_yielding_by_name_does_not_help_the_first_one_goes_too_and_lets_th
     robot, drive = RightOfWay("anna"), NavigateTo(position=SPOT)
     robot.hear(asked("0"), 0.0)
     for _ in range(2):
-        assert robot.go_aside(lambda request, closed: SPOT, idle=False) is None
+        assert robot.go_aside(lambda *asked: SPOT, idle=False) is None
         assert robot.blocked_drive(drive, BLOCKED) == drive and not robot.listens
         assert robot.blocked_drive(drive, NOWHERE) is None
-    assert robot.go_aside(lambda request, closed: SPOT, idle=False) is not None
+    assert robot.go_aside(lambda *asked: SPOT, idle=False) is not None
     robot.ended(OK)
     assert robot.lets_pass and robot.blocked == 0
     robot.lets_pass = False
     robot.ended(OK)
     assert not robot.lets_pass, "that was its wait"
     robot.hear(asked("4"), 9 * MIN_YIELD_PERIOD_S)
-    robot.go_aside(lambda request, closed: SPOT, idle=True)
+    robot.go_aside(lambda *asked: SPOT, idle=True)
     robot.ended(OK)
     assert not robot.lets_pass, "who has nothing to do need not wait"
 
@@ -119,7 +119,7 @@ def test_who_is_blocked_on_its_way_aside_asks_for_that_if_it_has_work():
         robot = RightOfWay("slim")
         robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
         robot.hear(asked(sender="rover"), 1.0)
-        assert robot.go_aside(lambda request, closed: SPOT, idle=idle) is not None
+        assert robot.go_aside(lambda *asked: SPOT, idle=idle) is not None
         assert robot.ended(BLOCKED) is not idle, "of idle robots one does not chase the other"
         assert robot.blocked == int(idle), "who has asked for its way aside stays until it is free"
         assert robot.ended(OK) is False
@@ -134,7 +134,7 @@ def test_what_was_asked_before_its_own_drive_is_past():
 def test_where_no_way_led_it_goes_elsewhere_and_gives_up_in_the_end():
     robot, tried = RightOfWay("rover"), []
 
-    def find(request, closed):
+    def find(request, closed, through):
         tried.append(tuple(closed))
         return (float(len(tried)), 0.0, 0.0)
 
@@ -213,8 +213,10 @@ def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
         ways.append(robot.request((SPOT, drive.position), 0.2, float(len(ways))))
 
     def go(idle):
-        nowhere, out = (lambda request, closed: None), (lambda request, closed: SPOT)
-        return asyncio.run(make_way(robot, nowhere, carry_out, ask, idle, out))
+        def out(request, closed, through):
+            return SPOT if through else None
+
+        return asyncio.run(make_way(robot, out, carry_out, ask, idle))
 
     robot.hear(asked(sender="rover"), 1.0)
     assert go(idle=True) is True and len(done) == len(ways) == 3
@@ -228,9 +230,9 @@ def test_who_is_shut_in_asks_to_be_let_out_and_tries_again_until_it_is():
 
 
 def test_who_finds_no_way_out_asks_for_its_own_work_afterwards():
-    robot, nowhere = RightOfWay("slim"), lambda request, closed: None
+    robot, nowhere = RightOfWay("slim"), lambda *asked: None
     robot.hear(asked(sender="rover"), 1.0)
-    assert robot.go_aside(nowhere, idle=True, find_out=nowhere) is None
+    assert robot.go_aside(nowhere, idle=True) is None
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     assert not robot.request(WAY, 0.2, 2.0).out
 
@@ -240,7 +242,7 @@ def test_who_is_shut_in_is_let_out_at_once_whatever_its_name():
         robot = RightOfWay("anna")
         robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
         robot.hear(asked(sender="zoe", out=out), 1.0)
-        assert bool(robot.go_aside(lambda request, closed: SPOT, idle=False)) is out
+        assert bool(robot.go_aside(lambda *asked: SPOT, idle=False)) is out
 
 
 def places(**at):
@@ -292,9 +294,7 @@ def test_making_way_ends_where_nothing_is_left_to_try_and_waits_where_there_is_w
         return results[len(done) - 1]
 
     def go(idle):
-        return asyncio.run(
-            make_way(robot, lambda request, closed: SPOT, carry_out, ways.append, idle)
-        )
+        return asyncio.run(make_way(robot, lambda *asked: SPOT, carry_out, ways.append, idle))
 
     assert go(idle=True) is False and not done
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
@@ -318,9 +318,7 @@ def test_who_waits_aside_and_is_asked_again_goes_farther():
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)
     robot.hear(asked(sender="rover"), 1.0)
     spot = NavigateTo(position=SPOT, tolerance=0.1)
-    assert asyncio.run(
-        make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, False)
-    )
+    assert asyncio.run(make_way(robot, lambda *asked: SPOT, carry_out, lambda drive: None, False))
     assert done == [spot, Wait(YIELD_WAIT_S), spot, Wait(YIELD_WAIT_S)]
 
 
@@ -335,7 +333,7 @@ def test_of_two_that_are_blocked_at_once_each_waits_for_the_request_of_the_other
 
     def go(idle):
         return asyncio.run(
-            make_way(robot, lambda request, closed: SPOT, carry_out, lambda drive: None, idle)
+            make_way(robot, lambda *asked: SPOT, carry_out, lambda drive: None, idle)
         )
 
     robot.blocked_drive(NavigateTo(position=SPOT), BLOCKED)

@@ -140,7 +140,7 @@ def host_option(tools, robot="rover", *, sub_tasks=None):
 
 def test_what_the_tools_say_of_a_share_is_not_shown_but_its_numbers_are(tools) -> None:
     state = host_option(tools)
-    no = Estimate(False, Obstacle.TOO_HIGH, "3.21 m up, hand to 1.23 m")
+    no = Estimate(Obstacle.TOO_HIGH, "3.21 m up, hand to 1.23 m")
     other = replace(state, estimates=dict.fromkeys(state.estimates, no))
     text = seen(ReflectOnShare(), state)
     assert text == seen(ReflectOnShare(), other)

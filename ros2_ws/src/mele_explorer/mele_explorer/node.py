@@ -164,9 +164,9 @@ class WayOfExplorer(RightOfWay):
 
         await make_way(self, self._spot, carry_out, self._ask_way, idle)
 
-    def _spot(self, request: YieldRequest, closed: Sequence[Vec3]) -> Vec3 | None:
+    def _spot(self, request: YieldRequest, closed: Sequence[Vec3], through: bool) -> Vec3 | None:
         seen, graph = self._look(), self._memory.graph
-        if seen is None:
+        if seen is None or through:
             return None
         here = seen.pose.position
         return yield_place(graph, seen.place, here, self._radius, request, closed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import TypeVar
 
@@ -241,18 +242,15 @@ class RevecaAgent:
         if plan is None:
             return None
         skill = self.memory.skills[plan.kind]
-        action = skill.next(plan, self.memory, self._near)
+        action = skill(plan, self.memory, self._near)
         if action is None:
             self._end_plan("done")
         return action
 
     def _near(self, spot: Spot) -> bool:
         here = self.memory.spot
-        if here.room != spot.room:
-            return False
-        dx = here.position[0] - spot.position[0]
-        dy = here.position[1] - spot.position[1]
-        return dx * dx + dy * dy <= self.briefing.reach**2
+        away = math.dist(here.position[:2], spot.position[:2])
+        return here.room == spot.room and away <= self.briefing.reach
 
     async def _choose(self) -> None:
         options = candidates(self.memory, self.briefing)
@@ -315,29 +313,23 @@ class RevecaAgent:
         """Return the question to ask before a plan, or None where it counts as valid."""
         if self.settings.ask == "never":
             return None
-        memory = self.memory
+        memory, target, whom = self.memory, plan.target, ""
+        if memory.step - self._asked.get(target, -ASK_AGAIN) < ASK_AGAIN:
+            return None
         if self.settings.ask == "always":
             if plan.kind not in ("fetch", "look", "explore"):
                 return None
-            if memory.step - self._asked.get(plan.target, -ASK_AGAIN) < ASK_AGAIN:
+        else:
+            state = scenarios(plan, memory, self.briefing)
+            if state is None or not worth_asking(state, memory, self.briefing):
                 return None
-            self._ask_once(plan.target)
-            return self.communicator.ask("", plan)
-        state = scenarios(plan, memory, self.briefing)
-        if state is None or not worth_asking(state, memory, self.briefing):
-            return None
-        if memory.step - self._asked.get(plan.target, -ASK_AGAIN) < ASK_AGAIN:
-            return None
-        chosen = await self._likeliest(state)
-        if not chosen:
-            return None
-        self._ask_once(plan.target)
-        return self.communicator.ask(chosen, plan)
-
-    def _ask_once(self, target: str) -> None:
+            whom = await self._likeliest(state)
+            if not whom:
+                return None
         self._asked.pop(target, None)
-        self._asked[target] = self.memory.step
+        self._asked[target] = memory.step
         trim(self._asked, KEPT)
+        return self.communicator.ask(whom, plan)
 
     async def _likeliest(self, state: ScenarioState) -> str:
         if not self.decider.rule_only:

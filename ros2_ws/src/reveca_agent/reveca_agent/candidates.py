@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coterie_core.cooperation import Briefing, Spot, SubGoal, Thing
 from reveca_agent.entries import Entry
@@ -35,7 +35,7 @@ class Worker:
     spot: Spot
     free_at: float
     hands: int
-    best: tuple[float, float, Task] | None = field(default=None)
+    best: tuple[float, float, Task] | None = None
 
 
 class Outlook:
@@ -73,19 +73,10 @@ class Outlook:
                     continue
                 owner = memory.owner(thing)
                 extra = 1.0 + (owner is not None and owner.is_open is False) + self.loads
-                self.tasks.append(
-                    Task(
-                        "fetch",
-                        thing.id,
-                        thing.spot,
-                        1.0,
-                        extra,
-                        entry.level,
-                        f"{thing.label} {thing.relation} {thing.parent} in {thing.spot.room}",
-                        need,
-                    )
-                )
-                unseen[need] = max(0, unseen.get(need, 0) - 1)
+                about = f"{thing.label} {thing.relation} {thing.parent} in {thing.spot.room}"
+                task = Task("fetch", thing.id, thing.spot, 1.0, extra, entry.level, about)
+                self.tasks.append(task)
+                unseen[need] = max(0, unseen[need] - 1)
                 break
         return {need: count for need, count in unseen.items() if count > 0}
 
@@ -271,7 +262,7 @@ def _cover(memory: Memory, lacking: dict[SubGoal, int], thing: Thing) -> None:
 
 def deliveries(memory: Memory, briefing: Briefing) -> list[Option]:
     """Return an option for each known target that what is in the hands belongs to."""
-    out: list[Option] = []
+    options: dict[str, Option] = {}
     wanted: dict[SubGoal, list[str]] = {}
     for held in carried(memory):
         for goal in memory.goal.of_item(held.label):
@@ -280,31 +271,23 @@ def deliveries(memory: Memory, briefing: Briefing) -> list[Option]:
         for thing in targets(memory, goal):
             far = briefing.ways.distance(memory.spot, thing.spot) / briefing.stride
             steps = math.ceil(far) + len(items) + (thing.is_open is False)
-            out.append(
-                Option(
-                    Plan("deliver", thing.id, tuple(items), memory.step),
-                    memory.settings.levels - 1,
-                    steps if memory.settings.spatial else None,
-                    float(len(items)),
-                    about=f"{thing.label} in {thing.spot.room}",
-                    size=1.0 + len(items),
-                )
+            option = Option(
+                Plan("deliver", thing.id, tuple(items), memory.step),
+                memory.settings.levels - 1,
+                steps if memory.settings.spatial else None,
+                float(len(items)),
+                about=f"{thing.label} in {thing.spot.room}",
+                size=1.0 + len(items),
             )
-    merged: dict[str, Option] = {}
-    for option in out:
-        before = merged.get(option.plan.target)
-        if before is None:
-            merged[option.plan.target] = option
-        else:
-            before.plan.items = tuple(dict.fromkeys(before.plan.items + option.plan.items))
-            before.gain += option.gain
-    return sorted(merged.values(), key=lambda o: (-o.gain, o.cost, o.plan.target))
+            before = options.setdefault(thing.id, option)
+            if before is not option:
+                before.plan.items = tuple(dict.fromkeys(before.plan.items + option.plan.items))
+                before.gain += option.gain
+    return sorted(options.values(), key=lambda o: (-o.gain, o.cost, o.plan.target))
 
 
 def targets(memory: Memory, goal: SubGoal) -> list[Thing]:
     """Return the known places where a sub-goal's things belong."""
-    found = memory.targets.get(goal.target)
-    if not found:
-        return []
+    found = memory.targets.get(goal.target, ())
     entries = [memory.scene[id_] for id_ in found if id_ in memory.scene]
     return [e.thing for e in entries if not e.missing and not memory.blocked(e.thing.id)]

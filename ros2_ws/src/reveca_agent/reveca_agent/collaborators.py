@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from coterie_core.cooperation import Briefing, Spot, Walkways, advance
 
@@ -40,7 +42,6 @@ class Collaborator:
         heading: Id of the thing or room it makes for, by its own word or by prediction; "".
         aim: Where that is; None: unknown.
         since: Step from which it makes for it.
-        done: Ids that it said it brought or searched (its plan history), newest last.
     """
 
     name: str
@@ -48,7 +49,6 @@ class Collaborator:
     heading: str = ""
     aim: Spot | None = None
     since: int = 0
-    done: list[str] = field(default_factory=list)
 
     @property
     def last(self) -> Trace | None:
@@ -92,21 +92,12 @@ class Collaborator:
         """Store what it makes for."""
         self.heading, self.aim, self.since = heading, aim, step
 
-    def did(self, id_: str) -> None:
-        """Store something that it completed."""
-        self.done.append(id_)
-        del self.done[:-KEPT]
-
     def interpolated(self, step: int, ways: Walkways) -> Spot | None:
         """Return where it was at a step between two traces: on the shortest way, evenly fast."""
-        before = after = None
-        for trace in self.traces:
-            if trace.step <= step:
-                before = trace
-            elif after is None:
-                after = trace
+        before = next((one for one in reversed(self.traces) if one.step <= step), None)
         if before is None:
             return None
+        after = next((one for one in self.traces if one.step > step), None)
         if after is None or after.spot == before.spot:
             return before.spot
         share = (step - before.step) / (after.step - before.step)
@@ -115,10 +106,13 @@ class Collaborator:
             return before.spot
         return advance(before.spot, ways.route(before.spot, after.spot), share * length)[0]
 
+    def _gaps(self) -> Iterator[tuple[Trace, Trace | None]]:
+        """Yield each trace with the next one, the last with None."""
+        return zip_longest(self.traces, self.traces[1:])
+
     def passed(self, room: str, since: int, ways: Walkways) -> bool:
         """Tell whether it was in a room since a step, by traces and the ways between them."""
-        for k, trace in enumerate(self.traces):
-            after = self.traces[k + 1] if k + 1 < len(self.traces) else None
+        for trace, after in self._gaps():
             if trace.step >= since and trace.spot.room == room:
                 return True
             if after is None or after.step < since or after.spot.room == trace.spot.room:
@@ -179,9 +173,7 @@ class Collaborator:
         and on must fit the steps in between.
         """
         best = -math.inf
-        count = len(self.traces)
-        for k, trace in enumerate(self.traces):
-            after = self.traces[k + 1] if k + 1 < count else None
+        for trace, after in self._gaps():
             gap_end = after.step if after is not None else end
             if gap_end < start:
                 continue
@@ -189,8 +181,7 @@ class Collaborator:
             leave = float(end)
             if after is not None:
                 leave = min(leave, after.step - ways.distance(spot, after.spot) / stride)
-            slack = leave - arrival
-            best = max(best, slack)
+            best = max(best, leave - arrival)
         return best
 
     def text(self, step: int, spatial: bool = True) -> str:

@@ -211,9 +211,7 @@ class Communicator:
             # What others do is left out; what they saw of the scene is not.
             self._sightings(note.sender, facts, step)
             return
-        mate = memory.collaborators.get(note.sender)
-        if mate is None:
-            mate = memory.collaborators[note.sender] = Collaborator(note.sender)
+        mate = memory.collaborators.setdefault(note.sender, Collaborator(note.sender))
         self._whereabouts(mate, facts, step, note.kind)
         self._sightings(note.sender, facts, step)
         if note.kind == "reply" and self.asked.get(facts.item) in ("", note.sender):
@@ -238,13 +236,11 @@ class Communicator:
             mate.heads_for("", None, step)
         for place in facts.searched:
             memory.search(place, mate.name)
-            mate.did(place)
         for one in facts.looked:
             if one.closed:
                 memory.look(one.room, mate.name)
             else:  # all that is there was seen, and nothing can hide there
                 memory.search(one.room, mate.name)
-            mate.did(one.room)
 
     def _where(self, name: str) -> Spot | None:
         room = self.briefing.ways.rooms.get(name)
@@ -342,7 +338,6 @@ class Communicator:
         if entry is None:
             self._tell_of(thing)
         memory.claim(facts.item, Claim(facts.place, goal.key, step, mate.name))
-        mate.did(facts.item)
         for one in facts.seen:  # what was put there with it
             same = [g for g in memory.goal.of_item(one.label) if g.target == goal.target]
             if same and one.parent == facts.place:

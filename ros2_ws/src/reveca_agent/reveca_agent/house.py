@@ -11,6 +11,8 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from coterie_core.cooperation import (
     Action,
@@ -35,10 +37,11 @@ from coterie_core.skills import Open as OpenSkill
 from coterie_core.tasks import SubTask
 from coterie_execution.executive import Executive
 from coterie_execution.options import Option, Purpose
+from coterie_world.association import SIGHTING
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
-from coterie_world.right_of_way import YieldRequest
+from coterie_world.right_of_way import YieldRequest, make_way
 from coterie_world.scene import LabelBelief, SceneGraph, SceneObject
-from coterie_world.sightings import ASSOCIATION_RADIUS_M, kind_of, room_at
+from coterie_world.sightings import kind_of, room_at
 from reveca_agent.house_map import HouseMap, Shape
 from reveca_agent.memory import Memory
 from reveca_agent.motions import OBSTACLE_REASONS, Motions, reason_of
@@ -65,6 +68,9 @@ class HouseBody:
         scene: What is known of the house: rooms and ways, and what furniture there is.
         shape: Its body.
 
+    Attributes:
+        result: What became of the last action; None: nothing yet.
+
     Raises:
         ValueError: The map has no room.
     """
@@ -85,7 +91,7 @@ class HouseBody:
         self._lost: dict[str, SceneObject] = {}
         self._put: set[str] = set()
         self._mates: dict[str, tuple[float, Teammate]] = {}
-        self._result: Result | None = None
+        self.result: Result | None = None
         self._told_all = False
         # What became of things; whoever tells it clears it.
         self.events: deque[ObjectEvent] = deque(maxlen=1000)
@@ -110,7 +116,7 @@ class HouseBody:
         self, goal: Goal, team: Sequence[str], *, max_time: float, seed: int = 0
     ) -> Briefing:
         """Return what the agent is told, and begin to count steps now."""
-        self.begun, self._told_all, self._result = self.time, False, None
+        self.begun, self._told_all, self.result = self.time, False, None
         self.map.targets, self.map.items = goal.targets, goal.items
         self.search.begin(goal.items)
         self._revision += 1
@@ -198,13 +204,13 @@ class HouseBody:
         for id_ in sorted(new, key=lambda one: objects[one].kind == "item"):
             thing = objects[id_]
             kind = kind_of(thing.label.top)
-            near = [
-                (math.dist(lost.box.center, thing.box.center), name)
+            alike = (
+                (name, lost.box)
                 for name, lost in self._lost.items()
                 if name not in objects and kind_of(lost.label.top) == kind
-            ]
-            if near and min(near)[0] <= ASSOCIATION_RADIUS_M:
-                name = min(near)[1]
+            )
+            name = SIGHTING.nearest(thing.box.center, alike)
+            if name is not None:
                 del self._lost[name]
                 rename(self.map.scene, id_, name)
                 names.append(name)
@@ -303,7 +309,7 @@ class HouseBody:
             sure=False,
             teammates=mates,
             notes=heard,
-            result=self._result,
+            result=self.result,
         )
 
     def _taken(self, note: Note) -> None:
@@ -335,11 +341,16 @@ class HouseBody:
             idle: Whether it has nothing else to do.
         """
 
-        def ask(drive: NavigateTo) -> None:
-            for request in self.aside.ask(drive, self.spot.position, self.time):
-                ask_way(request)
+        def find(*asked: Any) -> Vec3 | None:
+            return self.aside.find(self.spot.position, *asked)
 
-        return await self.aside.make_way(lambda: self.spot.position, carry_out, ask, idle)
+        ask = partial(self.ask_way, ask_way)
+        return await make_way(self.aside, find, carry_out, ask, idle)
+
+    def ask_way(self, ask_way: Callable[[YieldRequest], object], drive: NavigateTo) -> None:
+        """Have the others asked for the way of a drive."""
+        for request in self.aside.ask(drive, self.spot.position, self.time):
+            ask_way(request)
 
     # --- what the agent does ---------------------------------------------------------------------
 
@@ -393,12 +404,12 @@ class HouseBody:
             self.ended(action, last)
         else:
             reason = OBSTACLE_REASONS.get(end.obstacle, "") if end.obstacle is not None else ""
-            self._result = Result(False, False, reason, end.reason)
+            self.result = Result(False, False, reason, end.reason)
 
     def ended(self, action: Action, result: SkillResult) -> None:
         """Take in how an action ended."""
         if result.ok:
-            self._result = Result(True, True)
+            self.result = Result(True, True)
             self._changed(action, result.put_at)
             return
         reason = reason_of(result.outcome)
@@ -414,7 +425,7 @@ class HouseBody:
             self._forget(action.container)
         if result.outcome is Outcome.HAND_EMPTY:
             self.holding = ""
-        self._result = Result(False, False, reason, result.reason)
+        self.result = Result(False, False, reason, result.reason)
 
     def to_be_seen(self, item: str) -> str:
         """Return the label of what was put down where a camera shows it from here; "": it is not.
@@ -436,14 +447,6 @@ class HouseBody:
     def about_to_put(self) -> None:
         """Take in that the hand lets go next."""
         self.map.about_to_put(self.holding)
-
-    def settled(self, result: Result) -> None:
-        """Take in that an action could not be done at all, or needs no motion."""
-        self._result = result
-
-    def under_way(self) -> None:
-        """Take in that the last action goes on."""
-        self._result = Result(True, False)
 
     def _changed(self, action: Action, put_at: Vec3 | None) -> None:
         if isinstance(action, Grab):

@@ -14,6 +14,7 @@ from coterie_core.geometry import Box, Pose, Vec3, faces_along
 from coterie_core.household import load_household
 from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
+from coterie_execution.geometry.bodies import Asked
 from coterie_execution.geometry.estimates import room_spot
 from coterie_execution.geometry.toolbox import Toolbox
 from coterie_execution.own_tools import OwnTools
@@ -327,8 +328,9 @@ def _carrying() -> frozenset[str]:
 
 def _ways(scene: SceneGraph, tools: Toolbox, robot: str) -> Walkways:
     rooms: dict[str, HomeRoom] = {}
+    asked = Asked(tools, robot, tools.components_of(robot, None))
     for room in scene.rooms.values():
-        spot, blocked = room_spot(tools, robot, room.id, tools.components_of(robot, None))
+        spot, blocked = room_spot(asked, room.id)
         middle = spot or blocked
         if middle is not None:
             rooms[room.id] = HomeRoom(room.id, room.name, room.type, middle, tuple(room.polygon))

@@ -70,14 +70,9 @@ class Memory:
         self.heard = deque(self.heard, maxlen=self.settings.notes)
         self.deeds = deque(self.deeds, maxlen=self.settings.notes)
         self._levels = [{} for _ in range(self.settings.levels)]
-        for id_, entry in self.scene.items():
-            self._levels[min(entry.level, self.settings.levels - 1)][id_] = None
-            self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
+        for entry in self.scene.values():
+            self._index(entry)
             self._note_target(entry.thing)
-            if entry.thing.parent:
-                self._parents.setdefault(entry.thing.parent, {})[id_] = None
-            if entry.thing.is_open is False:
-                self.closed[id_] = None
 
     # --- scene observation history ---------------------------------------------------------------
 
@@ -92,21 +87,24 @@ class Memory:
             if before.thing.parent != entry.thing.parent:
                 self._leave(before.thing.parent, id_)
         self.scene[id_] = entry
-        self._levels[entry.level][id_] = None
+        self._index(entry)
         if not entry.missing:
             self.gone.pop(id_, None)
-        self._rooms.setdefault(entry.thing.spot.room, {})[id_] = None
-        if entry.thing.parent:
-            self._parents.setdefault(entry.thing.parent, {})[id_] = None
-        if entry.thing.is_open is False:
-            self.closed[id_] = None
-        elif before is not None:
-            self.closed.pop(id_, None)
         if before is None or before.thing.label != entry.thing.label:
             self._note_target(entry.thing)
-        if before is None:
-            if len(self.scene) > self.settings.items:
-                self._forget_one()
+        if before is None and len(self.scene) > self.settings.items:
+            self._forget_one()
+
+    def _index(self, entry: Entry) -> None:
+        thing = entry.thing
+        self._levels[min(entry.level, self.settings.levels - 1)][thing.id] = None
+        self._rooms.setdefault(thing.spot.room, {})[thing.id] = None
+        if thing.parent:
+            self._parents.setdefault(thing.parent, {})[thing.id] = None
+        if thing.is_open is False:
+            self.closed[thing.id] = None
+        else:
+            self.closed.pop(thing.id, None)
 
     def _note_target(self, thing: Thing) -> None:
         """Note whether things belong at this one: from near it may be something else."""
@@ -142,8 +140,7 @@ class Memory:
         """
         self.no_way.pop(id_, None)
         self.no_way[id_] = self.step - (TRY_AGAIN - SOON if passing else 0)
-        if len(self.no_way) > self.settings.notes:
-            del self.no_way[next(iter(self.no_way))]
+        trim(self.no_way, self.settings.notes)
 
     def blocked(self, id_: str) -> bool:
         """Tell whether one could not get to a room or thing lately."""
@@ -195,15 +192,12 @@ class Memory:
 
     def useful_in(self, place: str) -> bool:
         """Tell whether something that the goal lacks is known in a room or container."""
-        inside = place not in self.rooms
-        for id_ in self.inside(place) if inside else self.in_room(place):
-            entry = self.scene[id_]
-            thing = entry.thing
-            if thing.label not in self.goal.items or id_ in self.placed:
-                continue
-            if not entry.missing and thing.relation != "held":
-                return True
-        return False
+        ids = self.in_room(place) if place in self.rooms else self.inside(place)
+        return any(
+            entry.thing.label in self.goal.items and entry.thing.relation != "held"
+            for entry in (self.scene[id_] for id_ in ids if id_ not in self.placed)
+            if not entry.missing
+        )
 
     def claim(self, item: str, claim: Claim) -> None:
         """Note that a thing is where it belongs, if it is one that is remembered."""

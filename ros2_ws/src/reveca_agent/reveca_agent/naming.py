@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie_core.cooperation import Facts, Note, Sighting
+from coterie_core.cooperation import Note, Sighting
 from coterie_core.geometry import Vec3
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import kind_of
@@ -105,10 +105,10 @@ class Naming:
             return note
         changes: dict[str, object] = {}
         if facts.seen:  # furniture first: it is where other things are
-            told = facts.seen[:MOST_SEEN]
-            for one in told:
+            seen = facts.seen[:MOST_SEEN]
+            for one in seen:
                 self._furniture(one, scene)
-            changes["seen"] = tuple(self._sighting(one, scene) for one in told)
+            changes["seen"] = tuple(self._sighting(one, scene) for one in seen)
         if facts.place:
             changes["place"] = self.own(facts.place)
             facts = replace(facts, place=self.own(facts.place))
@@ -118,7 +118,9 @@ class Naming:
                 if changes["item"] != facts.item:
                     self._own.setdefault(facts.item, str(changes["item"]))
             else:
-                changes["item"] = self._mean(facts, note, scene)
+                told = note.kind == "done"
+                item = self._match(facts.item, facts.label, facts.place, scene, tell=told)
+                changes["item"] = item
         if facts.searched:
             changes["searched"] = tuple(self.own(name) for name in facts.searched)
         if facts.me is not None:
@@ -131,11 +133,6 @@ class Naming:
         trim(self._told, MOST)
         trim(self._spots, MOST)
         return replace(note, facts=replace(facts, **changes)) if changes else note  # type: ignore[arg-type]
-
-    def _mean(self, facts: Facts, note: Note, scene: SceneGraph) -> str:
-        if note.kind == "done":
-            return self._match(facts.item, facts.label, facts.place, scene, tell=True)
-        return self._match(facts.item, facts.label, facts.place, scene, tell=False)
 
     def _sighting(self, one: Sighting, scene: SceneGraph) -> Sighting:
         if one.parent in self._own:

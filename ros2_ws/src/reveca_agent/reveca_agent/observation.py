@@ -71,9 +71,7 @@ class Observer:
     def _teammate(self, step: int, name: str, spot: Spot, hands: tuple[Thing, ...]) -> None:
         memory = self.memory
         if memory.settings.collaborators:
-            mate = memory.collaborators.get(name)
-            if mate is None:
-                mate = memory.collaborators[name] = Collaborator(name)
+            mate = memory.collaborators.setdefault(name, Collaborator(name))
             held = tuple(thing.id for thing in hands)
             mate.seen(Trace(step, spot, held), self.ways, self.reach)
         for thing in hands:

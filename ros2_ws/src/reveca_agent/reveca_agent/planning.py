@@ -14,7 +14,7 @@ from coterie_requests.asking import Asking
 from reveca_agent.candidates import Outlook, deliveries
 from reveca_agent.memory import Memory
 from reveca_agent.plans import Option, Plan, Task
-from reveca_agent.relevance import NAMES
+from reveca_agent.relevance import scale_of
 
 ON_THE_WAY = 1.5
 """Steps that a delivery may cost on the way to something else."""
@@ -75,7 +75,7 @@ class ChoosePlan(Decision[PlanState, PlanChoice]):
         """Show goal, own state, collaborators, and the candidates with distances in numbers."""
         memory = state.memory
         rated = memory.settings.relevance
-        scale = f" {relevance_scale(memory.settings.levels)}" if rated else ""
+        scale = f" Relevance: {scale_of(memory.settings.levels)}." if rated else ""
         candidates = [candidate(one, state.spatial, rated) for one in _neutral(state)]
         mates = (
             [mate.text(memory.step, state.spatial) for mate in memory.collaborators.values()]
@@ -148,14 +148,6 @@ def candidate(option: Option, spatial: bool, rated: bool = True) -> dict[str, ob
     if option.said_by:
         told["said to make for it"] = option.said_by
     return told
-
-
-def relevance_scale(levels: int) -> str:
-    """Say what the levels of relevance mean."""
-    names = NAMES.get(levels)
-    if names:
-        return "Relevance: " + ", ".join(f"{k} = {name}" for k, name in enumerate(names)) + "."
-    return f"Relevance: 0 = none up to {levels - 1} = strong."
 
 
 def _own(memory: Memory, left: int | None, hands: int) -> str:

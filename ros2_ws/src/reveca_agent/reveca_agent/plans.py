@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie_core.cooperation import Spot, SubGoal
+from coterie_core.cooperation import Spot
 
 HOPE = 0.25
 """How much the number of expected things counts against nearness (1: in proportion)."""
@@ -38,15 +38,11 @@ class Plan:
 
     def text(self) -> str:
         """Return the plan in words."""
-        if self.kind == "fetch":
-            return f"fetch {self.target}"
         if self.kind == "deliver":
             return f"bring {' and '.join(self.items)} to {self.target}"
         if self.kind == "look":
             return f"look into {self.target}"
-        if self.kind == "explore":
-            return f"explore {self.target}"
-        return "wait"
+        return "wait" if self.kind == "wait" else f"{self.kind} {self.target}"
 
 
 @dataclass(slots=True)
@@ -119,7 +115,6 @@ class Task:
     extra: float
     level: int
     about: str = ""
-    need: SubGoal | None = None
 
 
 def promise(gain: float, steps: float) -> float:

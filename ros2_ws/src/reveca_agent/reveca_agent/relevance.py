@@ -18,7 +18,6 @@ NAMES = {
     4: ("none", "low", "medium", "strong"),
 }
 
-
 RATED = 100
 """Most new pieces that a model rates at a time: of more, those that the rule finds relevant."""
 MOST = 60_000
@@ -76,12 +75,7 @@ class RateRelevance(Decision[RatingState, Ratings]):
 
     def prompt(self, state: RatingState) -> Sequence[Message]:
         """Show the goal and the pieces by number."""
-        names = NAMES.get(state.levels)
-        scale = (
-            ", ".join(f"{k} = {name}" for k, name in enumerate(names))
-            if names
-            else f"0 = none up to {state.levels - 1} = strong"
-        )
+        scale = scale_of(state.levels)
         pieces = [thing_text(thing) for thing in state.things]
         pieces += [f"{note.sender} says: {note.text}" for note in state.notes]
         lines = [f"{id_}: {text}" for id_, text in zip(state.ids(), pieces, strict=True)]
@@ -136,6 +130,13 @@ class RateRelevance(Decision[RatingState, Ratings]):
                 for id_, score in zip(state.ids(), scores, strict=True)
             ]
         )
+
+
+def scale_of(levels: int) -> str:
+    """Say what the levels of relevance mean."""
+    if names := NAMES.get(levels):
+        return ", ".join(f"{k} = {name}" for k, name in enumerate(names))
+    return f"0 = none up to {levels - 1} = strong"
 
 
 def thing_score(thing: Thing, goal: Goal) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from coterie_core.cooperation import (
@@ -39,19 +38,13 @@ class Knowledge(Protocol):
         """Return ids of things believed to lie on or in a thing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """A low-level skill: its name, what it is for, and what to do next for a plan.
-
-    `next` returns the action, or None when the plan is complete. `arrive` says what is in reach.
-    """
-
-    name: str
-    text: str
-    next: Callable[[Plan, Knowledge, Callable[[Spot], bool]], Action | None]
+Near = Callable[[Spot], bool]
+"""Says what is in reach."""
+Skill = Callable[[Plan, Knowledge, Near], Action | None]
+"""Returns what to do next for a plan, or None when that is complete."""
 
 
-def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+def fetch(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
     """Go to where a thing lies, open what it is in, take it."""
     if plan.target in memory.hands:
         return None
@@ -68,7 +61,7 @@ def fetch(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action
     return Grab(thing.id)
 
 
-def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+def deliver(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
     """Go to a target, open it if things belong into it, put down what belongs there."""
     entry = memory.scene.get(plan.target)
     if entry is None:
@@ -90,7 +83,7 @@ def deliver(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Acti
     return Put(items[0], target.id, relation)
 
 
-def look_inside(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+def look_inside(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
     """Go to a closed container and open it."""
     entry = memory.scene.get(plan.target)
     if entry is None or entry.thing.is_open is not False:
@@ -101,27 +94,24 @@ def look_inside(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> 
     return Open(target.id)
 
 
-def explore(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+def explore(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
     """Go into a room: what is not in a container shows on entering."""
     if memory.spot.room == plan.target and memory.rooms.get(plan.target, -1) >= plan.step:
         return None
     return GoTo(plan.target)
 
 
-def wait(plan: Plan, memory: Knowledge, near: Callable[[Spot], bool]) -> Action | None:
+def wait(plan: Plan, memory: Knowledge, near: Near) -> Action | None:
     """Nothing to do for now."""
     return None if memory.step > plan.step else Wait("nothing to do")
 
 
-SKILLS: dict[str, Skill] = {
-    one.name: one
-    for one in (
-        Skill("fetch", "go to a thing, open what it is in, take it", fetch),
-        Skill("deliver", "go to a target, open it, put down what belongs there", deliver),
-        Skill("look", "go to a closed container and open it", look_inside),
-        Skill("explore", "go into a room and see what is there", explore),
-        Skill("wait", "stand by", wait),
-    )
+SKILLS: Mapping[str, Skill] = {
+    "fetch": fetch,
+    "deliver": deliver,
+    "look": look_inside,
+    "explore": explore,
+    "wait": wait,
 }
 
 

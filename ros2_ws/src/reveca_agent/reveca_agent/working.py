@@ -120,8 +120,6 @@ class Work:
         """Put down what the hand holds and nobody wants any more."""
         self.body.executive.clearing.begin()
         while (step := self.body.executive.clear_hand()) is not None and step.skill is not None:
-            if isinstance(step.skill, Place):
-                self.body.about_to_put()
             self.body.put_away(step, await self._skill(step.skill))
 
     async def answer(self) -> None:
@@ -167,7 +165,7 @@ class Work:
                 body = {"outcome": motion.reason.upper(), "message": motion.text}
                 why.note("ended", self.body.name, body)
             await self._skill(Idle(self.body.shape.step))  # what needs no motion takes a step too
-            self.body.settled(motion)
+            self.body.result = motion  # it could not be done at all, or needs no motion
             return None
         return await self._by_steps(action, motion)
 
@@ -181,10 +179,6 @@ class Work:
             motion = self.body.motion(action)
         return motion
 
-    async def _take_in(self, action: Action, result: SkillResult) -> None:
-        self.body.ended(action, result)
-        await self._breathe(result)
-
     async def _by_steps(self, action: Action, one: SubTask) -> Action | None:
         """Do an action as its executive says; return the next one where the agent thinks anew."""
         failed: SkillResult | None = None
@@ -193,8 +187,6 @@ class Work:
             assert step.skill is not None
             if going and not isinstance(step.skill, (NavigateTo, Idle, LookAround)):
                 break  # what the hand does there is another action
-            if isinstance(step.skill, Place):
-                self.body.about_to_put()
             result, instead = await self._walk(action, step.skill)
             if instead is not None:
                 return instead
@@ -207,7 +199,8 @@ class Work:
                 await self._breathe(result)
                 return None
             if one.kind == "search" and isinstance(step.skill, LookAround):
-                await self._take_in(action, result)
+                self.body.ended(action, result)
+                await self._breathe(result)
                 return None  # what it shows may be what is wanted
             failed = failed if result.ok else result
             if drives and result.outcome in _ELSEWHERE:
@@ -220,7 +213,8 @@ class Work:
             return None
         if isinstance(action, GoTo) and not self.body.arrived(action):
             end = SkillResult(Outcome.UNREACHABLE, "it gets no nearer than another room")
-            await self._take_in(action, end)
+            self.body.ended(action, end)
+            await self._breathe(end)
         else:
             self._end(action, step)
         return None
@@ -256,7 +250,7 @@ class Work:
 
     async def _on_the_way(self, action: GoTo) -> Action | None:
         """Take in what was said while walking; return what to do instead, if anything."""
-        self.body.under_way()
+        self.body.result = Result(True, False)  # the last action goes on
         for _ in range(4):  # answers owed; each is one decision
             thought = await self._decide()
             if isinstance(thought, Send):
@@ -270,13 +264,13 @@ class Work:
 
     async def _skill(self, skill: Skill) -> SkillResult:
         result = await self._carried(skill)
-        aside = self.body.aside
-        if (drive := aside.blocked_drive(skill, result)) is not None:
-            for request in aside.ask(drive, self.body.spot.position, self.body.time):
-                self.driver.ask_way(request)
+        if (drive := self.body.aside.blocked_drive(skill, result)) is not None:
+            self.body.ask_way(self.driver.ask_way, drive)
         return result
 
     async def _carried(self, skill: Skill) -> SkillResult:
+        if isinstance(skill, Place):
+            self.body.about_to_put()
         result = await self.driver.skill(skill)
         self.distance += result.distance
         return result

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from coterie_world.perception.motion_filter import MotionFilter
+from coterie_world.perception.frame_join import MotionFilter
 from coterie_world.perception.pairing import FramePairs
 from semantic_mapper.worker import Worker
 

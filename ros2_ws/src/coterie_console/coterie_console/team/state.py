@@ -77,7 +77,7 @@ class ConsoleState:
         self.team, self.wall, self.clock = team, wall, clock
         self.robots: dict[str, Robot] = {name: Robot(name) for name in robots}
         self.scene = SceneGraph()
-        self._regions = Regions.of(self.scene)
+        self._regions = Regions(self.scene)
         self.can: dict[str, bool] = {}
         self._met: float | None = None
         self.waiting: dict[str, PermitRequest] = {}
@@ -201,7 +201,7 @@ class ConsoleState:
     def know(self, scene: SceneGraph) -> None:
         """Take a newer map."""
         names = {id_: room.name for id_, room in self.scene.rooms.items()}
-        self.scene, self._regions = scene, Regions.of(scene)
+        self.scene, self._regions = scene, Regions(scene)
         self.touch("map")
         if names != {id_: room.name for id_, room in scene.rooms.items()}:
             self.touch("timeline")

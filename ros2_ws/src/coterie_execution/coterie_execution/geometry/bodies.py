@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
-from coterie_core.geometry import Vec3
+from coterie_core.geometry import Box, Vec3
 from coterie_core.resume import Resume
 from coterie_core.tasks import Obstacle
 from coterie_execution.geometry.body import Body, Frame, body_key
 from coterie_execution.geometry.configuration_space import ConfigurationSpace
 from coterie_execution.geometry.floorplan import Driven, FloorPlan
+from coterie_execution.geometry.grasp import Grip, grips
 from coterie_execution.geometry.line_of_sight import Sightlines
 from coterie_execution.geometry.path_cost import Ways
-from coterie_execution.geometry.results import Sight
+from coterie_execution.geometry.results import Reach, Sight
 from coterie_execution.geometry.things import Catalog, ResolvedObject
 from coterie_execution.geometry.viewpoints import BEST_AWAY, sights
 from coterie_world.scene import SceneGraph
 
 BodiesT = TypeVar("BodiesT", bound="BodiesInScene")
+AnswerT = TypeVar("AnswerT")
+Components = frozenset[int]
 
 
 @dataclass(slots=True)
@@ -31,6 +35,13 @@ class BodyModel:
     space: ConfigurationSpace
     ways: Ways
     answers: dict[Any, Any] = field(default_factory=dict)
+
+    def kept(self, key: object, work_out: Callable[[], AnswerT]) -> AnswerT:
+        """Return an answer as it was worked out the first time that it was asked for."""
+        if key not in self.answers:
+            self.answers[key] = work_out()
+        out: AnswerT = self.answers[key]
+        return out
 
 
 class UnknownRobot(KeyError):
@@ -91,10 +102,9 @@ class BodiesInScene:
         driven = driven or self.plan.driven
         if _structure(scene) != self._structure or self.plan.closes(driven.ways[self._driven :]):
             return type(self)(scene, robots, driven)
-        out = object.__new__(type(self))
-        out.scene, out.resumes = scene, robots
+        out = copy.copy(self)
+        out.scene, out.resumes, out._bare = scene, robots, None
         out.catalog = Catalog(scene)
-        out.plan, out._structure = self.plan, self._structure
         out._driven = len(driven.ways)
         out.lines = Sightlines(scene, self.plan, self.lines.walls)
         out._kind_of = {
@@ -104,7 +114,6 @@ class BodiesInScene:
         out._kinds = {
             key: BodyModel(kind.body, kind.space, kind.ways) for key, kind in self._kinds.items()
         }
-        out._spaces, out._bare = self._spaces, None
         return out
 
     @property
@@ -175,25 +184,55 @@ class BodiesInScene:
             away: From how far to look best [m].
         """
         kind = self.kind(robot)
-        key = ("sight", meant.key, components, away)
-        if key not in kind.answers:
+
+        def look() -> Sight:
+            floor, around = self.plan.floor_index(meant.box.bottom), self.catalog.around(meant)
             for lines in self.lines_to(meant):
-                sight = sights(
-                    kind.space,
-                    lines,
-                    kind.body,
-                    meant.box,
-                    self.plan.floor_index(meant.box.bottom),
-                    components,
-                    self.catalog.around(meant),
-                    meant.id,
-                    away,
-                )
+                clear = partial(lines.clear, floor=floor, ignored_ids=around, own=meant.id)
+                sight = sights(kind.space, clear, kind.body, meant.box, floor, components, away)
                 if sight.obstacle is not Obstacle.OCCLUDED:
                     break
-            kind.answers[key] = sight
-        out: Sight = kind.answers[key]
-        return out
+            return sight
+
+        return kind.kept(("sight", meant.key, components, away), look)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A robot that the tools are asked about.
+
+    Attributes:
+        tools: What is known of the scene.
+        robot: Its name.
+        components: Of free space that it gets to.
+        opened: Ids of containers that will be open by then.
+    """
+
+    tools: BodiesInScene
+    robot: str
+    components: Components
+    opened: Collection[str] = ()
+
+    @property
+    def kind(self) -> BodyModel:
+        """What is worked out for its kind of body."""
+        return self.tools.kind(self.robot)
+
+    @property
+    def plan(self) -> FloorPlan:
+        """Rasters of the scene."""
+        return self.tools.plan
+
+    def grips(
+        self, box: Box, z: float, floor: int, anywhere: bool = False
+    ) -> tuple[list[Grip], Reach]:
+        """Return from where its hands reach a box at a height [m]; see `grasp.grips`.
+
+        `anywhere`: also from where it does not get to.
+        """
+        kind = self.kind
+        among = None if anywhere else self.components
+        return grips(kind.space, kind.body, box, z, floor, among)
 
 
 def _structure(scene: SceneGraph) -> tuple[Any, ...]:

@@ -123,11 +123,9 @@ class Body:
     """All that tools use of a resume; equal for robots that differ in name only."""
 
     def __init__(self, resume: Resume) -> None:
-        self.key = body_key(resume)
         self.frame = Frame.of(resume)
         self.speed = resume.mobility.linear_speed
         self.turn = resume.mobility.angular_speed
-        self.turns = resume.mobility.kind != "fixed"
         self.hands = tuple(Hand(arm, self.frame.base) for arm in resume.manipulation.arms)
         self.cameras: tuple[ResumeCamera, ...] = resume.perception.cameras
 

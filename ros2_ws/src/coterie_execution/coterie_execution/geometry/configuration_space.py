@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import networkx as nx
@@ -39,10 +41,7 @@ class BasePoses:
 
     def among(self, components: frozenset[int]) -> npt.NDArray[np.bool_]:
         """Tell (n,) which are in certain components."""
-        keep = np.zeros(len(self.component), dtype=bool)
-        for component in components:
-            keep |= self.component == component
-        return keep
+        return np.isin(self.component, list(components))
 
     def where(self, keep: npt.NDArray[np.bool_]) -> BasePoses:
         """Return those that a mask (n,) keeps."""
@@ -111,13 +110,10 @@ class ConfigurationSpace:
     def main(self) -> frozenset[int]:
         """The component with most room, where a robot is while nobody knows where it is."""
         if self._mains is None:
-            sizes: dict[int, int] = {}
+            sizes = Counter(component for _, component in self._spots.values())
             for labels in self._labels:
-                for component, size in zip(*np.unique(labels, return_counts=True), strict=True):
-                    if component >= 0:
-                        sizes[int(component)] = sizes.get(int(component), 0) + int(size)
-            for _, component in self._spots.values():
-                sizes[component] = sizes.get(component, 0) + 1
+                found, counts = np.unique(labels[labels >= 0], return_counts=True)
+                sizes.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
             best = max(sizes, key=lambda component: (sizes[component], -component), default=-1)
             self._mains = frozenset({best}) if best >= 0 else frozenset()
         return self._mains
@@ -197,15 +193,13 @@ class ConfigurationSpace:
     def within(self, floor: int, low: Vec2, high: Vec2, every: int = 1) -> BasePoses:
         """Return the spots of a floor within a rectangle [m], of every so many rows and columns."""
         if floor not in self.plan.outlined:
-            spots = [
-                (x, y, 0.5, component)
-                for (x, y, z), component in self._spots.values()
-                if self.plan.floor_index(z) == floor
-                and low[0] <= x <= high[0]
-                and low[1] <= y <= high[1]
-            ]
-            table = np.array(spots, dtype=float).reshape(-1, 4)
-            return BasePoses(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.intp))
+            return _at_places(
+                (spot, component)
+                for spot, component in self._spots.values()
+                if self.plan.floor_index(spot[2]) == floor
+                and low[0] <= spot[0] <= high[0]
+                and low[1] <= spot[1] <= high[1]
+            )
         r0, c0 = self.plan.cell(*low)
         r1, c1 = self.plan.cell(*high)
         window = np.s_[r0 : r1 + 1 : every, c0 : c1 + 1 : every]
@@ -229,19 +223,11 @@ class ConfigurationSpace:
         floor = self.plan.room_floor(room)
         number = self.plan.room_number.get(room, -1)
         if floor in self.plan.outlined:
-            mask = (self.plan.room_raster(floor) == number) & (self._labels[floor] >= 0)
-            rows, cols = np.nonzero(mask)
-            clearance = self._clearance[floor][rows, cols]
-            return BasePoses(
-                self._xs[cols], self._ys[rows], clearance, self._labels[floor][rows, cols]
-            )
-        spots = [
-            (x, y, 0.5, component)
-            for name, ((x, y, _), component) in self._spots.items()
-            if self._scene.places[name].room == room
-        ]
-        table = np.array(spots, dtype=float).reshape(-1, 4)
-        return BasePoses(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.intp))
+            labels, clearance = self._labels[floor], self._clearance[floor]
+            rows, cols = at = np.nonzero((self.plan.room_raster(floor) == number) & (labels >= 0))
+            return BasePoses(self._xs[cols], self._ys[rows], clearance[at], labels[at])
+        spots = self._spots.items()
+        return _at_places(at for name, at in spots if self._scene.places[name].room == room)
 
     def line_free(self, floor: int, a: Vec2, b: Vec2) -> bool:
         """Tell whether the body can go straight from `a` to `b` (x, y) [m] on a floor."""
@@ -278,12 +264,8 @@ class ConfigurationSpace:
         rooms.add_nodes_from(self._scene.rooms)
         for door in self.plan.doors:
             way = door.connection
-            _add(
-                rooms,
-                way.room_a,
-                way.room_b,
-                self.frame.door_trouble(_named(way.id, way.kind), way.width),
-            )
+            trouble = self.frame.door_trouble(_named(way.id, way.kind), way.width)
+            _add(rooms, way.room_a, way.room_b, trouble)
         for flight in self.plan.flights:
             way = flight.connection
             trouble = self.frame.stairs_trouble(_named(way.id, "stairs"), way.width, way.riser)
@@ -356,6 +338,12 @@ class ConfigurationSpace:
         if link.riser > 0.0 or abs(ends[0] - ends[1]) > 1.5:
             return self.frame.stairs_trouble(f"the way {a} to {b}", link.width, link.riser)
         return ""
+
+
+def _at_places(spots: Iterable[tuple[Vec3, int]]) -> BasePoses:
+    """Return places of a floor without outlines, and their components, as spots."""
+    table = np.array([(x, y, 0.5, at) for (x, y, _), at in spots], dtype=float).reshape(-1, 4)
+    return BasePoses(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(np.intp))
 
 
 def _named(name: str, kind: str) -> str:

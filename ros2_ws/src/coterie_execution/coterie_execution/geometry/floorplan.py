@@ -218,7 +218,9 @@ class FloorPlan:
         for layer in storey.walls:
             if layer.low < frame.high and layer.high > frame.low:
                 free[layer.rows, layer.cols] &= ~layer.mask
-        standing = _edt(_with_gaps(free, gaps, unwalled))
+        for gap in gaps:  # doorways in the walls, except where furniture stands in them
+            free[gap.rows, gap.cols] |= gap.mask & (unwalled[gap.rows, gap.cols] > 0.0)
+        standing = _edt(free)
         for door in passable:
             self._widen(standing, unwalled, door)
         return standing
@@ -246,7 +248,7 @@ class FloorPlan:
                 continue
             near = math.inf
             for p, q in itertools.pairwise([*room.polygon, room.polygon[0]]):
-                away = _to_segment((x, y), p, q)
+                away = shapely.LineString([p, q]).distance(shapely.Point(x, y))
                 near = min(near, away)
                 if away < best - 1e-6 and math.dist(p, q) > 1e-6:
                     best, yaw = away, math.atan2(q[1] - p[1], q[0] - p[0])
@@ -256,20 +258,22 @@ class FloorPlan:
     def _flight(self, scene: SceneGraph, way: Connection, low: int, high: int) -> Flight:
         """Return stairs with their other end, which the link of places across floors tells."""
         low, high = min(low, high), max(low, high)
-        elevations = self.elevation(low), self.elevation(high)
-        best = math.inf
-        ends: tuple[Vec3, Vec3] | None = None
-        for a, links in scene.links.items():
-            for b in links:
-                p, q = scene.places[a].position, scene.places[b].position
-                if self.floor_index(p[2]) == low and self.floor_index(q[2]) == high:
-                    away = min(math.dist(p, way.position), math.dist(q, way.position))
-                    if away < best:
-                        best, ends = away, (p, q)
+        pairs = (
+            (scene.places[a].position, scene.places[b].position)
+            for a, links in scene.links.items()
+            for b in links
+        )
+        between = (
+            (p, q)
+            for p, q in pairs
+            if self.floor_index(p[2]) == low and self.floor_index(q[2]) == high
+        )
         x, y, _ = way.position
-        if ends is None:
-            return Flight(way, (x, y, elevations[0]), (x, y, elevations[1]))
-        return Flight(way, ends[0], ends[1])
+        none = ((x, y, self.elevation(low)), (x, y, self.elevation(high)))
+        nearest = min(
+            between, key=lambda ends: min(math.dist(p, way.position) for p in ends), default=none
+        )
+        return Flight(way, *nearest)
 
     def _storey(self, floor: int, scene: SceneGraph) -> _Storey:
         rooms = np.full(self.shape, -1, dtype=np.int16)
@@ -389,23 +393,6 @@ def flight_outline(flight: Flight) -> tuple[Vec2, ...] | None:
 def _gap(door: Doorway, depth: float) -> Box:
     way = door.connection
     return Box(way.position, (way.width, 2.0 * depth, 0.0), door.yaw)
-
-
-def _with_gaps(free: Mask, gaps: list[_Layer], unwalled: npt.NDArray[np.float32]) -> Mask:
-    """Open the doorways in the walls, except where furniture stands in them."""
-    for gap in gaps:
-        free[gap.rows, gap.cols] |= gap.mask & (unwalled[gap.rows, gap.cols] > 0.0)
-    return free
-
-
-def _to_segment(point: Vec2, p: Vec2, q: Vec2) -> float:
-    """Distance [m] of a point to the straight piece from `p` to `q`."""
-    length2 = (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2
-    if length2 == 0.0:
-        return math.dist(point, p)
-    t = ((point[0] - p[0]) * (q[0] - p[0]) + (point[1] - p[1]) * (q[1] - p[1])) / length2
-    t = min(1.0, max(0.0, t))
-    return math.dist(point, (p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])))
 
 
 def _edt(free: Mask) -> npt.NDArray[np.float32]:

@@ -57,21 +57,21 @@ def around(
 
 
 def spread(
-    stands: BasePoses, box: Box, score: Floats, gaps: Floats, each: int
-) -> npt.NDArray[np.intp]:
-    """Return the indices of the best spots of all directions, near and far, best first."""
+    stands: BasePoses, box: Box, score: Floats, gaps: Floats, more: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the best spots (indices) of all directions, near and far, and about `more` others.
+
+    The best come first.
+    """
     angle = np.arctan2(stands.y - box.center[1], stands.x - box.center[0])
     side = ((angle + math.pi) / math.tau * _SIDES).astype(np.intp) % _SIDES
     near = (gaps / (float(gaps.max()) + 1e-6) * _RINGS).astype(np.intp)
     side = side * _RINGS + near
     order = np.argsort(-score, kind="stable")
-    # Among the best of each side, stable: so many at most of each.
-    by_side = order[np.argsort(side[order], kind="stable")]
-    starts = np.searchsorted(side[by_side], np.arange(_SIDES * _RINGS))
-    rank = np.arange(len(by_side)) - starts[side[by_side]]
-    kept = by_side[rank < each]
-    out: npt.NDArray[np.intp] = kept[np.argsort(-score[kept], kind="stable")]
-    return out
+    first = order[np.unique(side[order], return_index=True)[1]]
+    best = first[np.argsort(-score[first], kind="stable")]
+    rest = np.setdiff1d(order, best, assume_unique=True)
+    return best, rest[:: max(1, len(rest) // more)]
 
 
 def grips(
@@ -100,7 +100,7 @@ def grips(
     """
     height = z - space.plan.elevation(floor)
     if not body.hands:
-        return [], Reach(False, Obstacle.NO_ARM, "it has no arm")
+        return [], Reach(Obstacle.NO_ARM, "it has no arm")
     found = []
     trouble: Reach | None = None
     for hand in body.hands:
@@ -119,9 +119,7 @@ def grips(
         safe = hand.reaches(row, gaps + _SAFE) & hand.reaches(row, np.maximum(gaps - _SAFE, 0.0))
         clearance = np.minimum(stands.clearance, 0.15)
         score = safe + clearance + 0.5 * np.minimum(farthest - gaps, 0.2)
-        best = spread(stands, box, score, gaps, 1)
-        rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
-        best = np.concatenate([best, rest[:: max(1, len(rest) // _MORE)]])
+        best = np.concatenate(spread(stands, box, score, gaps, _MORE))
         found.append(
             Grip(
                 np.stack([stands.x[best], stands.y[best]], axis=1),
@@ -133,7 +131,7 @@ def grips(
             )
         )
     if found:
-        return found, Reach(True)
+        return found, Reach()
     assert trouble is not None
     return [], trouble
 
@@ -146,7 +144,7 @@ def reach_of(grip: Grip, k: int, elevation: float, what: str) -> Reach:
     )
     x, y = grip.spots[k]
     gap = float(grip.gaps[k])
-    return Reach(True, None, words, (float(x), float(y), elevation), grip.farthest - gap)
+    return Reach(None, words, (float(x), float(y), elevation), grip.farthest - gap)
 
 
 def _wrong_height(hand: Hand, height: float) -> Reach:
@@ -157,7 +155,7 @@ def _wrong_height(hand: Hand, height: float) -> Reach:
         words = f"at {height:.2f} m above the floor the hand gets nowhere, within {span} elsewhere"
     else:
         words = f"{height:.2f} m above the floor; the hand gets to {span}"
-    return Reach(False, Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW, words)
+    return Reach(Obstacle.TOO_HIGH if high else Obstacle.TOO_LOW, words)
 
 
 def _too_far(
@@ -170,11 +168,8 @@ def _too_far(
 ) -> Reach:
     stands = around(space, box, floor, farthest + 3.0, 2).of_components(components)
     if not len(stands):
-        return Reach(
-            False,
-            Obstacle.TOO_FAR_IN,
-            f"there is no spot to stand on within {farthest + 3.0:.1f} m",
-        )
+        words = f"there is no spot to stand on within {farthest + 3.0:.1f} m"
+        return Reach(Obstacle.TOO_FAR_IN, words)
     gaps = gap_to(box, stands.x, stands.y)
     nearest = float(gaps.min())
     if nearest <= farthest:
@@ -187,4 +182,4 @@ def _too_far(
             f"the nearest spot to stand on is {nearest:.2f} m away; at {height:.2f} m above the "
             f"floor the hand reaches {farthest:.2f} m"
         )
-    return Reach(False, Obstacle.TOO_FAR_IN, words)
+    return Reach(Obstacle.TOO_FAR_IN, words)

@@ -123,13 +123,8 @@ class Sightlines:
         hidden = self._by_walls(start, end, floor)
         low = np.minimum(eyes.min(axis=0), points.min(axis=0))
         high = np.maximum(eyes.max(axis=0), points.max(axis=0))
-        near = (self._center[:, 0] + self._spread > low[0]) & (
-            self._center[:, 0] - self._spread < high[0]
-        )
-        near &= self._center[:, 1] + self._spread > low[1]
-        near &= self._center[:, 1] - self._spread < high[1]
-        near &= self._center[:, 2] + self._half[:, 2] > low[2]
-        near &= self._center[:, 2] - self._half[:, 2] < high[2]
+        reach = np.column_stack([self._spread, self._spread, self._half[:, 2]])
+        near = ((self._center + reach > low) & (self._center - reach < high)).all(axis=1)
         middle = (float(points[0, 0]), float(points[0, 1]), float(points[0, 2]))
         rooms: dict[int, _Room] = {}
         for name in ignored_ids:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +9,9 @@ import numpy.typing as npt
 
 from coterie_core.geometry import Box, Vec2, Vec3
 from coterie_core.tasks import Obstacle, Thing
-from coterie_execution.geometry.bodies import BodiesInScene
+from coterie_execution.geometry.bodies import Asked
 from coterie_execution.geometry.body import Hand
-from coterie_execution.geometry.grasp import FEW, Grip, gap_to, grips, reach_of
+from coterie_execution.geometry.grasp import FEW, Grip, gap_to, reach_of
 from coterie_execution.geometry.line_of_sight import Sightlines, points_of
 from coterie_execution.geometry.results import Estimate, Reach
 from coterie_execution.geometry.things import FLOOR, ResolvedObject, Surface, surfaces_of
@@ -31,19 +30,15 @@ _SMALL = 0.08  # [m] edge of a thing that is not known yet
 _SOME = Box((0.0, 0.0, 0.0), (_SMALL, _SMALL, _SMALL))
 _POINT = Box((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
-Components = frozenset[int]
 Floats = npt.NDArray[np.float64]
 
 
-def pick(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
-) -> Estimate:
+def pick(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot takes a thing: in weight and size, in reach, and in its sight."""
-    kind, box = tools.kind(robot), meant.box
+    body, box = asked.kind.body, meant.box
     thing = meant.object
-    name = thing.id if thing is not None else ""
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
+    if not body.hands:
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     if thing is not None and thing.kind == "item" and thing.last_seen is not None:
         if oversize(meant.name, box.size) > 1.0:
             # Its box is wrong, not the thing: a hand goes to its middle, and trying tells.
@@ -51,72 +46,59 @@ def pick(
             box = Box(box.center, (w, d, h), box.yaw)
             meant = replace(meant, box=box)
     if thing is not None and (thing.kind != "item" or max(box.size) > LARGEST):
-        return Estimate(
-            False,
-            Obstacle.TOO_HEAVY,
-            f"a {meant.name} of {max(box.size):.2f} m is more than a hand holds ({LARGEST:.1f} m)",
-            thing=name,
-        )
-    mass = object_mass(meant.object) if meant.object is not None else None
-    payload = kind.body.payload
+        size = f"a {meant.name} of {max(box.size):.2f} m"
+        reason = f"{size} is more than a hand holds ({LARGEST:.1f} m)"
+        return Estimate(Obstacle.TOO_HEAVY, reason)
+    mass, payload = object_mass(thing) if thing is not None else None, body.payload
     if mass is not None and payload is not None and mass > payload:
-        return Estimate(
-            False,
-            Obstacle.TOO_HEAVY,
-            f"the {meant.name} weighs {mass:.1f} kg, its arm carries {payload:.1f} kg",
-            thing=name,
-        )
-    floor = tools.plan.floor_index(box.bottom)
+        reason = f"the {meant.name} weighs {mass:.1f} kg, its arm carries {payload:.1f} kg"
+        return Estimate(Obstacle.TOO_HEAVY, reason)
+    floor = asked.plan.floor_index(box.bottom)
     # Whatever errors its place has, it lies above the floor.
-    z = max(box.center[2], tools.plan.elevation(floor) + box.size[2] / 2.0)
+    z = max(box.center[2], asked.plan.elevation(floor) + box.size[2] / 2.0)
     best = None
     # A hand takes a thing by its middle; where it gets to the rim alone, it may get that.
     for reached in (Box(box.center, (0.0, 0.0, 0.0)), box):
-        found, trouble = grips(kind.space, kind.body, reached, z, floor, components)
-        best = _seen_from(tools, robot, meant, found) if found else None
+        found, trouble = asked.grips(reached, z, floor)
+        best = _seen_from(asked, meant, found) if found else None
         if best is not None:
             break
     if not found:
-        return _unreached(tools, robot, meant, box, z, floor, trouble)
+        return _unreached(asked, meant, box, z, floor, trouble)
     if best is None:
-        if not kind.body.cameras:
-            return Estimate(False, Obstacle.NO_CAMERA, "it has no camera to grasp by", thing=name)
-        return Estimate(
-            False,
-            Obstacle.OCCLUDED,
-            f"the {meant.name} is hidden from every spot from which the hand reaches it",
-            thing=name,
-        )
+        if not body.cameras:
+            return Estimate(Obstacle.NO_CAMERA, "it has no camera to grasp by")
+        return _hidden(meant)
     grip, k = best
-    reach = reach_of(grip, k, tools.plan.elevation(floor), f"the {meant.name}")
-    return done("pick", reach.reason, reach.spot, box.center, name)
+    reach = reach_of(grip, k, asked.plan.elevation(floor), f"the {meant.name}")
+    return done("pick", reach.reason, reach.spot, box.center)
 
 
-def _seen_from(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, found: list[Grip]
-) -> tuple[Grip, int] | None:
+def _hidden(meant: ResolvedObject) -> Estimate:
+    reason = f"the {meant.name} is hidden from every spot from which the hand reaches it"
+    return Estimate(Obstacle.OCCLUDED, reason)
+
+
+def _seen_from(asked: Asked, meant: ResolvedObject, found: list[Grip]) -> tuple[Grip, int] | None:
     """Return the first spot from which the thing can be seen too: the best, as they are sorted."""
-    for lines in tools.lines_to(meant):
-        best = _seen_along(lines, tools, robot, meant, found)
-        if best is not None:
-            return best
-    return None
+    looks = (_seen_along(lines, asked, meant, found) for lines in asked.tools.lines_to(meant))
+    return next((best for best in looks if best is not None), None)
 
 
 def _seen_along(
-    lines: Sightlines, tools: BodiesInScene, robot: str, meant: ResolvedObject, found: list[Grip]
+    lines: Sightlines, asked: Asked, meant: ResolvedObject, found: list[Grip]
 ) -> tuple[Grip, int] | None:
-    kind, box = tools.kind(robot), meant.box
+    body, box = asked.kind.body, meant.box
     points = points_of(box)
-    ignored_ids = tools.catalog.around(meant)
+    ignored_ids = asked.tools.catalog.around(meant)
     best: tuple[float, Grip, int] | None = None
     for many in (slice(0, FEW), slice(FEW, None)):
         for grip in found:
             spots = grip.spots[many]
             if not len(spots):
                 continue
-            z = tools.plan.elevation(grip.floor) + kind.body.frame.base
-            for camera in kind.body.cameras:
+            z = asked.plan.elevation(grip.floor) + body.frame.base
+            for camera in body.cameras:
                 x, y = spots[:, 0], spots[:, 1]
                 eyes = eyes_toward(camera, x, y, box.center, z + camera.height)
                 clear = lines.clear(eyes, points, grip.floor, ignored_ids, meant.id)
@@ -133,99 +115,72 @@ def _seen_along(
 
 
 def _unreached(
-    tools: BodiesInScene,
-    robot: str,
-    meant: ResolvedObject,
-    box: Box,
-    z: float,
-    floor: int,
-    trouble: Reach,
+    asked: Asked, meant: ResolvedObject, box: Box, z: float, floor: int, trouble: Reach
 ) -> Estimate:
     """Return why a hand does not get there: the body itself, or the way."""
-    kind = tools.kind(robot)
-    name = meant.id
     if trouble.obstacle is Obstacle.TOO_FAR_IN:
-        elsewhere, _ = grips(kind.space, kind.body, box, z, floor, None)
+        elsewhere, _ = asked.grips(box, z, floor, anywhere=True)
         if elsewhere:
             x, y = elsewhere[0].spots[0]
-            spot = (float(x), float(y), tools.plan.elevation(floor))
-            return Estimate(False, Obstacle.NO_PATH, "no way there", spot=spot, thing=name)
-    return Estimate(
-        False, trouble.obstacle, f"{meant.name}: {trouble.reason}", target=box.center, thing=name
-    )
+            spot = (float(x), float(y), asked.plan.elevation(floor))
+            return Estimate(Obstacle.NO_PATH, "no way there", spot)
+    reason = f"{meant.name}: {trouble.reason}"
+    return Estimate(trouble.obstacle, reason, target=box.center)
 
 
-def place(
-    tools: BodiesInScene,
-    robot: str,
-    meant: ResolvedObject,
-    components: Components,
-    opened: Collection[str],
-    item: Box | None,
-    inside: bool | None = None,
-) -> Estimate:
+def place(asked: Asked, meant: ResolvedObject, item: Box | None, inside: bool | None) -> Estimate:
     """Return whether a robot puts an item (None: a small one) where there is room for it.
 
     `inside`: whether into what it is put; None: as it fits.
     """
-    kind = tools.kind(robot)
-    name = meant.id
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
+    body = asked.kind.body
+    if not body.hands:
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     surfaces = surfaces_of(meant, item, inside)
     if not surfaces:
-        return Estimate(
-            False, Obstacle.OTHER, f"nothing of that size fits on the {meant.name}", thing=name
-        )
-    floor = tools.plan.floor_index(meant.box.bottom)
+        reason = f"nothing of that size fits on the {meant.name}"
+        return Estimate(Obstacle.OTHER, reason)
+    floor = asked.plan.floor_index(meant.box.bottom)
+    elevation, thing = asked.plan.elevation(floor), item or _SOME
     answers: list[tuple[float, Estimate]] = []
     trouble: Estimate | None = None
     for surface in surfaces:
-        if surface.closed and name not in opened:
-            opening = open_or_close(tools, robot, meant, components)
+        opens = surface.closed and meant.id not in asked.opened
+        if opens:
+            opening = open_or_close(asked, meant)
             if not opening.feasible:
-                trouble = trouble or Estimate(
-                    False,
-                    Obstacle.CLOSED,
-                    f"the {meant.name} is closed, and it cannot open it: {opening.reason}",
-                    thing=name,
-                )
+                reason = f"the {meant.name} is closed, and it cannot open it: {opening.reason}"
+                trouble = trouble or Estimate(Obstacle.CLOSED, reason)
                 continue
         z = surface.box.center[2]
-        thing = item or _SOME
-        points, crowded = _room_on(tools, meant, surface, item)
+        points, crowded = _room_on(asked, meant, surface, item)
         if not len(points):
-            trouble = trouble or Estimate(
-                False, Obstacle.NO_ROOM, f"there is no room left on the {meant.name}", thing=name
-            )
+            reason = f"there is no room left on the {meant.name}"
+            trouble = trouble or Estimate(Obstacle.NO_ROOM, reason)
             continue
-        found, why = grips(kind.space, kind.body, surface.box, z, floor, components)
-        put = _put_down(tools, robot, found, points, thing, surface.rest)
+        found, why = asked.grips(surface.box, z, floor)
+        put = _put_down(asked, found, points, thing, surface.rest)
         if put is None:
-            answer = _unreached(tools, robot, meant, surface.box, z, floor, why)
+            answer = _unreached(asked, meant, surface.box, z, floor, why)
             if found:
-                answer = Estimate(
-                    False,
-                    Obstacle.TOO_FAR_IN,
-                    f"the room left on the {meant.name} is beyond the hand's reach of "
-                    f"{found[0].farthest:.2f} m",
-                    thing=name,
-                )
+                beyond = f"is beyond the hand's reach of {found[0].farthest:.2f} m"
+                reason = f"the room left on the {meant.name} {beyond}"
+                answer = Estimate(Obstacle.TOO_FAR_IN, reason)
             # That there is no room is said only where there is none for anybody.
             if trouble is None or trouble.obstacle in (Obstacle.CLOSED, Obstacle.NO_ROOM):
                 trouble = answer
             continue
         grip, k, (x, y), seen = put
-        reach = reach_of(grip, k, tools.plan.elevation(floor), f"the {meant.name}")
-        answer = done("place", reach.reason, reach.spot, (x, y, z), name)
-        if surface.closed and name not in opened:
+        reach = reach_of(grip, k, elevation, f"the {meant.name}")
+        answer = done("place", reach.reason, reach.spot, (x, y, z))
+        if opens:
             work = WORK["place"] + WORK["open"]
-            answer = replace(answer, opens=name, work=work, time=work)
+            answer = replace(answer, opens=meant.id, work=work, time=work)
         # What stands open comes first, then what the robot sees itself put the thing down on.
         worth = 10.0 * (not surface.closed) + 5.0 * seen - 20.0 * crowded
         # A hand that holds a tall thing has to get higher than where its foot shall stand.
-        high = z - tools.plan.elevation(floor) + thing.size[2] / 2.0
-        tall = all(hand.row(high) is None for hand in kind.body.hands)
+        high = z - elevation + thing.size[2] / 2.0
+        tall = all(hand.row(high) is None for hand in body.hands)
         worth -= 4.0 * tall
         answers.append((-reach.margin - worth, answer))
         if seen and not (surface.closed or crowded or tall):
@@ -237,29 +192,22 @@ def place(
 
 
 def put_from(
-    tools: BodiesInScene,
-    robot: str,
-    meant: ResolvedObject,
-    spot: Vec3,
-    item: Box | None,
-    inside: bool | None = None,
+    asked: Asked, meant: ResolvedObject, spot: Vec3, item: Box | None, inside: bool | None
 ) -> Vec3 | None:
     """Return the point [m] on what stands open at which a robot at a spot puts an item down.
 
     What it sees from there comes first, then the nearest; None: its hand gets to none.
     """
-    body, floor = tools.kind(robot).body, tools.plan.floor_index(meant.box.bottom)
+    floor, thing = asked.plan.floor_index(meant.box.bottom), item or _SOME
     blind: Vec3 | None = None
     for surface in surfaces_of(meant, item, inside):
-        points, _ = _room_on(tools, meant, surface, item)
+        points, _ = _room_on(asked, meant, surface, item)
         z = surface.box.center[2]
-        for hand in body.hands if not surface.closed and len(points) else ():
-            row = hand.row(z - tools.plan.elevation(floor))
+        for hand in asked.kind.body.hands if not surface.closed and len(points) else ():
+            row = hand.row(z - asked.plan.elevation(floor))
             if row is None:
                 continue
-            put = _from_spot(
-                tools, robot, hand, row, floor, spot[:2], points, item or _SOME, surface.rest
-            )
+            put = _from_spot(asked, hand, row, floor, spot[:2], points, thing, surface.rest)
             if put is not None and put[1]:
                 return (*put[0], z)
             blind = blind or ((*put[0], z) if put is not None else None)
@@ -267,11 +215,11 @@ def put_from(
 
 
 def _room_on(
-    tools: BodiesInScene, meant: ResolvedObject, surface: Surface, item: Box | None
+    asked: Asked, meant: ResolvedObject, surface: Surface, item: Box | None
 ) -> tuple[Floats, bool]:
     """Return the points (n, 2) [m] of a surface with room for an item; whether none is free."""
     thing = item or _SOME
-    others = [t.box for t in tools.catalog.upon(meant.id) if item is None or t.box != item]
+    others = [t.box for t in asked.tools.catalog.upon(meant.id) if item is None or t.box != item]
     points = free_points(surface.box, thing, others)
     crowded = not len(points)
     if crowded and not surface.told:
@@ -283,7 +231,7 @@ def _room_on(
 
 
 def _put_down(
-    tools: BodiesInScene, robot: str, found: list[Grip], points: Floats, item: Box, surface: Box
+    asked: Asked, found: list[Grip], points: Floats, item: Box, surface: Box
 ) -> tuple[Grip, int, Vec2, bool] | None:
     """Return the grip and spot from which an item gets to one of the points (n, 2), and which.
 
@@ -300,7 +248,7 @@ def _put_down(
             for k, (x, y) in enumerate(grip.spots[:FEW]):
                 spot = (float(x), float(y))
                 put = _from_spot(
-                    tools, robot, grip.hand, row, grip.floor, spot, points, item, surface, held
+                    asked, grip.hand, row, grip.floor, spot, points, item, surface, held
                 )
                 if put is not None and put[1]:
                     return (grip, k, *put)
@@ -309,8 +257,7 @@ def _put_down(
 
 
 def _from_spot(
-    tools: BodiesInScene,
-    robot: str,
+    asked: Asked,
     hand: Hand,
     row: npt.NDArray[np.bool_],
     floor: int,
@@ -330,106 +277,86 @@ def _from_spot(
         return None
     far = near[_POINTS:]
     some = np.vstack([near[:_POINTS], far[:: max(1, len(far) // _POINTS)]])
-    seen = _in_view(tools, robot, floor, spot, some, item, surface)
+    seen = _in_view(asked, floor, spot, some, item, surface)
     return (seen, True) if seen is not None else ((float(near[0, 0]), float(near[0, 1])), False)
 
 
 def _in_view(
-    tools: BodiesInScene,
-    robot: str,
-    floor: int,
-    spot: Vec2,
-    points: Floats,
-    item: Box,
-    surface: Box,
+    asked: Asked, floor: int, spot: Vec2, points: Floats, item: Box, surface: Box
 ) -> Vec2 | None:
     """Return the first of some points (n, 2) [m] at which a robot at a spot sees an item stand."""
-    body = tools.kind(robot).body
+    body = asked.kind.body
     height = surface.center[2] + item.size[2] / 2.0
     middles = np.column_stack([points, np.full(len(points), height)])
     first: Vec3 = (float(points[0, 0]), float(points[0, 1]), height)
-    ignored_ids = tools.catalog.around(ResolvedObject("", Box(first, item.size, surface.yaw)))
+    meant = ResolvedObject("", Box(first, item.size, surface.yaw))
+    ignored_ids = asked.tools.catalog.around(meant)
     here = np.array([spot])
     for camera in body.cameras:
-        z = tools.plan.elevation(floor) + body.frame.base + camera.height
+        z = asked.plan.elevation(floor) + body.frame.base + camera.height
         eyes = eyes_toward(camera, here[:, 0], here[:, 1], first, z)
         away = np.hypot(*(middles - eyes[0])[:, :2].T)
         down = np.arctan2(z - middles[:, 2], np.maximum(away, 0.05))
         low, high = min(camera.pitches[0], camera.pitch), max(camera.pitches[1], camera.pitch)
         ok = np.abs(down - np.clip(down, low, high)) <= camera.vfov / 2.0
-        ok &= tools.lines.clear(eyes, middles, floor, ignored_ids)[0]
+        ok &= asked.tools.lines.clear(eyes, middles, floor, ignored_ids)[0]
         if ok.any():
             x, y = points[int(np.argmax(ok))]
             return float(x), float(y)
     return None
 
 
-def place_on_floor(
-    tools: BodiesInScene, robot: str, thing: Thing, components: Components
-) -> Estimate:
+def place_on_floor(asked: Asked, thing: Thing) -> Estimate:
     """Return whether a robot's hand gets down to the floor, at a thing's position if it has one."""
-    kind = tools.kind(robot)
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm")
+    if not asked.kind.body.hands:
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
     if thing.position is None:
-        return Estimate(True, reason="the floor where it stands", time=WORK["place"], work=2.0)
-    floor = tools.plan.floor_index(thing.position[2])
-    z = tools.plan.elevation(floor)
+        return done("place", "the floor where it stands", None, None)
+    floor = asked.plan.floor_index(thing.position[2])
+    z = asked.plan.elevation(floor)
     box = Box((thing.position[0], thing.position[1], z), (0.1, 0.1, 0.0))
-    found, trouble = grips(kind.space, kind.body, box, z, floor, components)
+    found, trouble = asked.grips(box, z, floor)
     if not found:
-        return _unreached(tools, robot, ResolvedObject(FLOOR, box), box, z, floor, trouble)
+        return _unreached(asked, ResolvedObject(FLOOR, box), box, z, floor, trouble)
     reach = reach_of(found[0], 0, z, "the floor")
-    return done("place", reach.reason, reach.spot, box.center, "")
+    return done("place", reach.reason, reach.spot, box.center)
 
 
-def open_or_close(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
-) -> Estimate:
+def open_or_close(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot opens or closes a container."""
-    if tools.kind(robot).body.hands and (meant.object is None or meant.object.is_open is None):
-        return Estimate(
-            False, Obstacle.OTHER, f"a {meant.name} cannot be opened or closed", thing=meant.id
-        )
-    return at_front(tools, robot, meant, components)
+    if asked.kind.body.hands and (meant.object is None or meant.object.is_open is None):
+        reason = f"a {meant.name} cannot be opened or closed"
+        return Estimate(Obstacle.OTHER, reason)
+    return at_front(asked, meant)
 
 
-def at_front(
-    tools: BodiesInScene, robot: str, meant: ResolvedObject, components: Components
-) -> Estimate:
+def at_front(asked: Asked, meant: ResolvedObject) -> Estimate:
     """Return whether a robot's hand gets to the front of a thing, anywhere."""
-    kind, box, name = tools.kind(robot), meant.box, meant.id
-    if not kind.body.hands:
-        return Estimate(False, Obstacle.NO_ARM, "it has no arm", thing=name)
-    floor = tools.plan.floor_index(box.bottom)
-    elevation = tools.plan.elevation(floor)
+    hands, box = asked.kind.body.hands, meant.box
+    if not hands:
+        return Estimate(Obstacle.NO_ARM, "it has no arm")
+    floor = asked.plan.floor_index(box.bottom)
+    elevation = asked.plan.elevation(floor)
     trouble: Estimate | None = None
-    heights = [
-        min(max(box.center[2], h.low + elevation), h.high + elevation) for h in kind.body.hands
-    ]
+    heights = [min(max(box.center[2], h.low + elevation), h.high + elevation) for h in hands]
     for height in dict.fromkeys(heights):
         z = min(max(height, box.bottom), box.top)
-        found, why = grips(kind.space, kind.body, box, z, floor, components)
+        found, why = asked.grips(box, z, floor)
         if not found:
-            trouble = trouble or _unreached(tools, robot, meant, box, z, floor, why)
+            trouble = trouble or _unreached(asked, meant, box, z, floor, why)
             continue
-        best = _seen_from(tools, robot, meant, found)
+        best = _seen_from(asked, meant, found)
         if best is None:
-            trouble = Estimate(
-                False,
-                Obstacle.OCCLUDED,
-                f"the {meant.name} is hidden from every spot from which the hand reaches it",
-                thing=name,
-            )
+            trouble = _hidden(meant)
             continue
         grip, k = best
         reach = reach_of(grip, k, elevation, f"the {meant.name}")
-        return done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z), name)
+        return done("open", reach.reason, reach.spot, (box.center[0], box.center[1], z))
     assert trouble is not None
     return trouble
 
 
-def done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None, thing: str) -> Estimate:
+def done(kind: str, reason: str, spot: Vec3 | None, target: Vec3 | None) -> Estimate:
     """Return that a sub-task of a kind can be done, with the time of its skill."""
     work = WORK[kind]
-    return Estimate(True, None, reason, work, 0.0, spot, target, thing, work=work)
+    return Estimate(None, reason, spot, work, 0.0, target, work=work)

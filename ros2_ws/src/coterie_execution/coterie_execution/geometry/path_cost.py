@@ -36,7 +36,8 @@ class Ways:
     def __init__(self, scene: SceneGraph, space: ConfigurationSpace, body: Body) -> None:
         self.space = space
         self.body = body
-        names, spots, components, edges = _network(scene, space)
+        network = _of_places if scene.places else _of_rooms
+        names, spots, components, edges = network(scene, space)
         self.rooms_of = names
         self.spots = np.array(spots, dtype=float).reshape(-1, 3)
         self.components = np.array(components, dtype=np.intp)
@@ -54,10 +55,7 @@ class Ways:
 
     def time(self, length: float) -> float:
         """Return how long a way of so many metres takes [s]."""
-        if length < 1e-6:
-            return 0.0
-        turned = _FIRST_TURN + _TURN_PER_METRE * length
-        return length / self.body.speed + turned / self.body.turn
+        return float(self.time_of(np.asarray(length)))
 
     def time_of(self, lengths: Floats) -> Floats:
         """Return the times [s] of many ways [m], of any shape."""
@@ -186,13 +184,7 @@ class Ways:
 
 
 _Network = tuple[list[str], list[Vec3], list[int], list[tuple[int, int, float]]]
-
-
-def _network(scene: SceneGraph, space: ConfigurationSpace) -> _Network:
-    """Return rooms, spots and components of the nodes, and the edges (a, b, length [m])."""
-    if scene.places:
-        return _of_places(scene, space)
-    return _of_rooms(scene, space)
+"""Rooms, spots and components of the nodes, and the edges (a, b, length [m])."""
 
 
 def _of_places(scene: SceneGraph, space: ConfigurationSpace) -> _Network:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import BY_HAND, Obstacle, SubTask
-from coterie_execution.geometry.bodies import BodiesInScene
+from coterie_execution.geometry.bodies import Asked, BodiesInScene
 from coterie_execution.geometry.estimates import estimate_for
 from coterie_execution.geometry.path_cost import UNCERTAIN_PATH_PENALTY_S
 from coterie_execution.geometry.results import Estimate, Path
@@ -29,12 +30,8 @@ class Toolbox(BodiesInScene):
         Raises:
             UnknownRobot: No resume of that robot.
         """
-        kind = self.kind(robot)
-        key = ("path", start, goal)
-        if key not in kind.answers:
-            kind.answers[key] = self._path(robot, start, goal)
-        out: Path = kind.answers[key]
-        return out
+        way = partial(self._path, robot, start, goal)
+        return self.kind(robot).kept(("path", start, goal), way)
 
     def way(self, robot: str, start: Vec3, goal: Vec3) -> tuple[Vec3, ...]:
         """Return the way of a robot between two points [m] as points, both of them included.
@@ -71,13 +68,11 @@ class Toolbox(BodiesInScene):
         """
         start = self.start_of(robot, start)
         there = self.estimate_work(robot, sub_task, start, holding=holding, opened=opened)
-        if not there.feasible:
-            return there
-        if start is None or there.spot is None:
+        if not there.feasible or start is None or there.spot is None:
             return there
         way = self.path(robot, start, there.spot)
         if not way.feasible:
-            return Estimate(False, way.obstacle, way.reason, target=there.target, thing=there.thing)
+            return Estimate(way.obstacle, way.reason, target=there.target)
         time = there.time + way.time
         return replace(
             there,
@@ -100,7 +95,7 @@ class Toolbox(BodiesInScene):
             agent = self.scene.agents.get(robot)
             holding = agent.holding if agent is not None else ""
         components, space = self.components_of(robot, start), self.kind(robot).space
-        there = estimate_for(self, robot, sub_task, components, holding, opened)
+        there = estimate_for(Asked(self, robot, components, opened), sub_task, holding)
         if there.feasible or there.obstacle not in _FROM_ELSEWHERE:
             return there
         # Ways past seen furniture count their doubt themselves; spots in its boxes do not.
@@ -114,7 +109,7 @@ class Toolbox(BodiesInScene):
                 )
             )
         for tools, more, late in doubtful:
-            tried = estimate_for(tools, robot, sub_task, more, holding, opened)
+            tried = estimate_for(Asked(tools, robot, more, opened), sub_task, holding)
             if tried.feasible:
                 words = f"{tried.reason}; {_UNCERTAIN}"
                 time, work = tried.time + late, tried.work + late
@@ -140,14 +135,13 @@ class Toolbox(BodiesInScene):
         for spot, wanted in ((a, start), (b, goal)):
             if spot is None:
                 return Path(
-                    False,
                     Obstacle.NO_PATH,
                     f"there is no spot for a body of radius {kind.body.frame.radius:.2f} m within "
                     f"1.2 m of ({wanted[0]:.2f}, {wanted[1]:.2f}, {wanted[2]:.2f})",
                 )
         assert a is not None and b is not None
         if kind.body.frame.kind == "fixed" and math.dist(a, b) > 0.1:
-            return Path(False, Obstacle.NO_PATH, "it is fixed to its place")
+            return Path(Obstacle.NO_PATH, "it is fixed to its place")
         own, there = frozenset({space.component_at(a)}), space.component_at(b)
         doubt = ""
         if there not in own:
@@ -157,10 +151,10 @@ class Toolbox(BodiesInScene):
             elif there in space.ignoring_observed_obstacles(own):
                 doubt = f"; {_UNCERTAIN}"
             else:
-                return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
+                return Path(Obstacle.NO_PATH, space.why_not(a, b))
         length, rooms = kind.ways.length(a, b)
         if not math.isfinite(length):
-            return Path(False, Obstacle.NO_PATH, space.why_not(a, b))
+            return Path(Obstacle.NO_PATH, space.why_not(a, b))
         time = kind.ways.time(length) + (UNCERTAIN_PATH_PENALTY_S if doubt else 0.0)
         words = f"{length:.1f} m in {time:.0f} s through {len(rooms)} rooms{doubt}"
-        return Path(True, None, words, length, time, rooms)
+        return Path(None, words, None, length, time, rooms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,12 @@ from coterie_core.tasks import Obstacle
 from coterie_execution.geometry.body import Body
 from coterie_execution.geometry.configuration_space import BasePoses, ConfigurationSpace
 from coterie_execution.geometry.grasp import around, gap_to, spread
-from coterie_execution.geometry.line_of_sight import Sightlines, points_of
+from coterie_execution.geometry.line_of_sight import points_of
 from coterie_execution.geometry.results import Sight
 
 Floats = npt.NDArray[np.float64]
+Clear = Callable[[Floats, Floats], npt.NDArray[np.bool_]]
+"""Tells (n, m) which points (m, 3) [m] eyes (n, 3) [m] see; see `Sightlines.clear`."""
 
 FARTHEST = 6.0
 """No farther spots [m] are looked from: detectors see little there."""
@@ -37,14 +39,12 @@ _SAFE_ANGLE = math.radians(1.0)
 
 def sights(
     space: ConfigurationSpace,
-    lines: Sightlines,
+    clear: Clear,
     body: Body,
     box: Box,
     floor: int,
     components: frozenset[int] | None,
-    ignored_ids: Collection[str] = (),
-    own: str = "",
-    away: float = BEST_AWAY,
+    away: float,
 ) -> Sight:
     """Return the best spot and camera posture from which a thing is seen, or why there is none.
 
@@ -54,33 +54,26 @@ def sights(
 
     Args:
         space: Where the body stands.
-        lines: What hides things.
+        clear: Tells which points nothing hides.
         body: The body.
         box: The thing; without extent for a point.
         floor: Index of the floor of the thing and the eye.
         components: Components of free space that count; None: all.
-        ignored_ids: Ids of furniture that the thing is in, which is open where its surfaces are.
-        own: Id of the thing.
         away: From how far to look best [m].
     """
     if not body.cameras:
-        return Sight(False, Obstacle.NO_CAMERA, "it has no camera")
-    points = points_of(box)
+        return Sight(Obstacle.NO_CAMERA, "it has no camera")
     best: Sight | None = None
     trouble: Sight | None = None
     stands = around(space, box, floor, FARTHEST, _COARSE).of_components(components)
     near = around(space, box, floor, 0.8).of_components(components)
     if not len(stands) and not len(near):
-        return Sight(
-            False, Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m"
-        )
+        return Sight(Obstacle.NO_PATH, f"there is no spot it gets to within {FARTHEST:.0f} m")
     for camera in body.cameras:
         for eye_height in _heights(camera):
             for candidates in (stands, near):
-                found = _look(
-                    space, lines, candidates, box, points, floor, ignored_ids, own, camera,
-                    eye_height + body.frame.base, away,
-                )  # fmt: skip
+                height = eye_height + body.frame.base
+                found = _look(space, clear, candidates, box, floor, camera, height, away)
                 if found.feasible:
                     if best is None or found.share > best.share + 0.2:
                         best = found
@@ -103,13 +96,10 @@ def _heights(camera: ResumeCamera) -> list[float]:
 
 def _look(
     space: ConfigurationSpace,
-    lines: Sightlines,
+    clear: Clear,
     stands: BasePoses,
     box: Box,
-    points: Floats,
     floor: int,
-    ignored_ids: Collection[str],
-    own: str,
     camera: ResumeCamera,
     eye_height: float,
     best_away: float,
@@ -140,21 +130,17 @@ def _look(
     slant, axis, off = slant[ok], axis[ok], off[ok]
     score = np.minimum(chosen.clearance, 0.1) - 0.3 * np.abs(slant - best_away) - 0.2 * off
     score -= _EDGE_COST * np.maximum(off - _MIDDLE * half, 0.0)
-    best = spread(chosen, box, score, slant, 1)
-    rest = np.setdiff1d(np.argsort(-score, kind="stable"), best, assume_unique=True)
-    tried = (best, rest[:: max(1, len(rest) // _MORE)])
+    tried = spread(chosen, box, score, slant, _MORE)
     share, found = 0.0, -1
     for some in tried:
         if share < LEAST_SHARE and len(some):
-            shares = _shares(
-                lines, chosen, some, box, points, floor, eye_z, axis[some], camera, ignored_ids, own
-            )
+            eyes = eyes_toward(camera, chosen.x[some], chosen.y[some], box.center, eye_z)
+            shares = _shares(clear, eyes, points_of(box), axis[some], camera)
             k = int(np.argmax(np.minimum(shares, 0.7) + 0.001 * score[some]))
             if found < 0 or shares[k] > share:
                 share, found = float(shares[k]), int(some[k])
     if share < LEAST_SHARE:
         return Sight(
-            False,
             Obstacle.OCCLUDED,
             f"furniture or walls hide it from all of {sum(map(len, tried))} spots around, seen "
             f"from {eye_height:.2f} m above the floor",
@@ -162,7 +148,6 @@ def _look(
         )
     n = found
     return Sight(
-        True,
         None,
         f"camera {camera.name} at {eye_height:.2f} m, pitched {math.degrees(axis[n]):.0f} deg, "
         f"sees it from {slant[n]:.2f} m, {math.degrees(off[n]):.0f} deg off its axis (half its "
@@ -173,28 +158,16 @@ def _look(
 
 
 def _shares(
-    lines: Sightlines,
-    stands: BasePoses,
-    some: npt.NDArray[np.intp],
-    box: Box,
-    points: Floats,
-    floor: int,
-    eye_z: float,
-    axis: Floats,
-    camera: ResumeCamera,
-    ignored_ids: Collection[str],
-    own: str,
+    clear: Clear, eyes: Floats, points: Floats, axis: Floats, camera: ResumeCamera
 ) -> Floats:
-    """Return the shares (0..1) of a thing's points in view from some of the spots.
+    """Return the shares (0..1) of a thing's points (m, 3) [m] in view from eyes (n, 3) [m].
 
     What lies above or below the image, whose middle is pitched by `axis` [rad], is not in view.
     """
-    eyes = eyes_toward(camera, stands.x[some], stands.y[some], box.center, eye_z)
-    clear = lines.clear(eyes, points, floor, ignored_ids, own)
     away = np.hypot(*(points[None, :, :2] - eyes[:, None, :2]).transpose(2, 0, 1))
-    down = np.arctan2(eye_z - points[None, :, 2], np.maximum(away, 1e-3))
-    clear = clear & (np.abs(down - axis[:, None]) <= camera.vfov / 2.0)
-    out: Floats = clear.mean(axis=1)
+    down = np.arctan2(eyes[:, None, 2] - points[None, :, 2], np.maximum(away, 1e-3))
+    seen = clear(eyes, points) & (np.abs(down - axis[:, None]) <= camera.vfov / 2.0)
+    out: Floats = seen.mean(axis=1)
     return out
 
 
@@ -230,4 +203,4 @@ def _out_of_view(
             f"no nearer to its axis than {math.degrees(angle):.0f} deg, half its field is "
             f"{math.degrees(camera.vfov / 2.0):.0f} deg"
         )
-    return Sight(False, Obstacle.OUT_OF_VIEW, words)
+    return Sight(Obstacle.OUT_OF_VIEW, words)

@@ -107,7 +107,7 @@ class Surroundings:
 
     def __init__(self, scene: SceneGraph | None = None) -> None:
         self._scene = scene or SceneGraph()
-        self._regions = Regions.of(self._scene)
+        self._regions = Regions(self._scene)
         self._called: dict[tuple[tuple[str, ...], bool], frozenset[str]] = {}
 
     def name(self, room: str) -> str:

@@ -65,9 +65,7 @@ def yield_pose(
     """
     way, need = request.way, radius + request.radius + PASSING_GAP_M
     begin = cells.cell(here)
-    if begin is None or not ways:
-        return None
-    if _clearance(np.array([here[0]]), np.array([here[1]]), ways)[0] > need:
+    if begin is None or not ways or _line(ways).distance(shapely.Point(here)) > need:
         return None
     near = cells.near(begin, MAX_YIELD_DISTANCE_M)
     free, start = near.free, near.cell(here)
@@ -79,7 +77,8 @@ def yield_pose(
         out: Floats = np.hypot(xs - point[0], ys - point[1])
         return out
 
-    off = free & (_clearance(xs, ys, ways) > need + near.size)
+    middles = shapely.points(*np.broadcast_arrays(xs, ys))
+    off = free & ~shapely.dwithin(_line(ways), middles, need + near.size)
     for spot in closed:
         off &= away(spot) > _APART
     later = free & (away(way[-1]) > radius + request.radius)
@@ -95,7 +94,7 @@ def yield_pose(
         return bool((parts == back).sum() > 0.5 * left.sum())
 
     roomy = ndimage.binary_erosion(free, _EVERYWHERE, iterations=_SPARE)
-    tried = _clearance(xs, ys, driven) <= near.size
+    tried = shapely.dwithin(_line(driven), middles, near.size)
     # Past the other one there is no way; where they touch, it leads away from that one.
     body = min(radius + request.radius, math.dist(here[:2], way[0][:2]) - 0.5 * near.size)
     past = free & (away(way[0]) > body)
@@ -147,11 +146,11 @@ def yield_place(
         None: it does not stand in the way, or there is no such place.
     """
     pieces = [
-        (a[:2], b[:2])
+        (a, b)
         for a, b in itertools.pairwise(request.way)
         if min(abs(a[2] - here[2]), abs(b[2] - here[2])) < _STOREY
     ]
-    way, need = shapely.MultiLineString(pieces), radius + request.radius + PASSING_GAP_M
+    way, need = _line(pieces), radius + request.radius + PASSING_GAP_M
     if not pieces or way.distance(shapely.Point(here)) > need or at not in scene.places:
         return None
     asking = shapely.Point(request.way[0])
@@ -190,12 +189,8 @@ def _nearest(start: Cell, free: Mask, wanted: Mask, steps: int) -> npt.NDArray[n
     return np.argwhere(reached & wanted)
 
 
-def _clearance(xs: Floats, ys: Floats, ways: Pieces) -> Floats:
-    """Return how far points [m] are from the straight pieces of a way [m]."""
-    out: Floats = np.full(np.broadcast(xs, ys).shape, np.inf)
-    for (ax, ay, _), (bx, by, _) in ways:
-        dx, dy = bx - ax, by - ay
-        share = ((xs - ax) * dx + (ys - ay) * dy) / max(dx * dx + dy * dy, 1e-12)
-        share = np.clip(share, 0.0, 1.0)
-        np.minimum(out, np.hypot(xs - ax - share * dx, ys - ay - share * dy), out=out)
-    return out
+def _line(ways: Pieces) -> shapely.MultiLineString:
+    """Return the straight pieces of a way, seen from above."""
+    line = shapely.MultiLineString([(a[:2], b[:2]) for a, b in ways])
+    shapely.prepare(line)
+    return line

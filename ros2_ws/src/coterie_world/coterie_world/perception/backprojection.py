@@ -50,7 +50,7 @@ def lift(
     """
     rows, cols = frame.depth.shape
     inside = [one for one in detections if _reaches_into(one.box, rows, cols)]
-    found = [_segmented(frame, one, options) if one.mask is None else one for one in inside]
+    found = [segmented(frame, one, options) if one.mask is None else one for one in inside]
     by_depth = [k for k, one in enumerate(inside) if one.mask is None]
     shared = dict(zip(by_depth, shared_pixels([found[k] for k in by_depth]), strict=True))
     lifted = []
@@ -99,18 +99,6 @@ def lift(
 def _reaches_into(box: tuple[int, int, int, int], rows: int, cols: int) -> bool:
     left, top, width, height = box
     return max(left, 0) < min(left + width, cols) and max(top, 0) < min(top + height, rows)
-
-
-def _segmented(frame: RgbdFrame, detection: ImageDetection, options: LiftOptions) -> ImageDetection:
-    return segmented(
-        frame,
-        detection,
-        nearest=options.near,
-        voxel=options.voxel,
-        eps=options.eps,
-        least=options.min_points,
-        most=options.stride,
-    )
 
 
 def _unmeasured(window: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_] | None) -> bool:

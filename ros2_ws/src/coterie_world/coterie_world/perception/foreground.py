@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection, RgbdFrame
 from coterie_core.household import load_household
+from coterie_world.perception.lift_options import LiftOptions
 from coterie_world.perception.points import clusters, deprojected, thinned
 
 Array = npt.NDArray[np.float64]
@@ -57,35 +58,23 @@ _SLACK = (0.02, 0.005)
 """Largest distance of a plane's points from it: [m], and per squared metre of depth [1/m]."""
 
 
-def segmented(
-    frame: RgbdFrame,
-    detection: ImageDetection,
-    *,
-    nearest: float,
-    voxel: float,
-    eps: float,
-    least: int,
-    most: int,
-) -> ImageDetection:
+def segmented(frame: RgbdFrame, detection: ImageDetection, options: LiftOptions) -> ImageDetection:
     """Return a detection with the mask that depth gives it; itself where there is no depth in it.
 
     Args:
         frame: Its image; the map's z axis points up.
         detection: One without a mask, that reaches into the image.
-        nearest: Least depth that counts [m]. Whatever is farther does: of a thing that is far away
+        options: How it is lifted. Depth beyond `far` counts here, too: of a thing that is far away
             a box may show less than of what stands before it.
-        voxel: Edge of the grid that thins points out [m].
-        eps: DBSCAN: neighbours are nearer than this [m].
-        least: DBSCAN: neighbours that make a core point.
-        most: Most pixels that are looked at; of more every k-th row and column is.
     """
+    least = options.min_points
     u0, v0, width, height = detection.box
     rows, cols = frame.depth.shape
     left, top = max(u0, 0), max(v0, 0)
     right, bottom = min(u0 + width, cols), min(v0 + height, rows)
-    step = max(int(np.ceil(np.sqrt((right - left) * (bottom - top) / most))), 1)
+    step = max(int(np.ceil(np.sqrt((right - left) * (bottom - top) / options.stride))), 1)
     depth = frame.depth[top:bottom:step, left:right:step]
-    valid = np.isfinite(depth) & (depth >= nearest)
+    valid = np.isfinite(depth) & (depth >= options.near)
     v, u = np.nonzero(valid)
     if len(v) < least:
         return detection
@@ -96,9 +85,9 @@ def segmented(
         kept[:] = True
     points = deprojected(cols_of, rows_of, depth[v, u], frame.intrinsics)
     middle = in_middle(detection.box, cols_of, rows_of)
-    thin, voxels = thinned(points[kept], voxel)
+    thin, voxels = thinned(points[kept], options.voxel)
     central = np.bincount(voxels, middle[kept], minlength=len(thin))
-    apart = max(eps, 0.035 * float(np.median(depth[v, u])))
+    apart = max(options.eps, 0.035 * float(np.median(depth[v, u])))
     labels = clusters(thin, apart, least)
     if labels.max(initial=-1) >= 0:
         # The size decides between clusters that the middle does not tell apart.
@@ -107,7 +96,7 @@ def segmented(
         own = labels[voxels]
         large = np.bincount(own[own >= 0], minlength=len(weight)) >= _PART * kept.sum()
         if np.delete(large, best).any():  # another one could be the thing
-            around = _around(frame, detection.box, planes, voxel)
+            around = _around(frame, detection.box, planes, options.voxel)
             beyond = _beyond(thin, labels, around, apart, least)
             ends = large & (beyond <= _ENDS)
             if beyond[best] > _GOES_ON and ends.any():

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from coterie_core.detections import ImageDetection
 from coterie_core.transforms import Matrix
+from coterie_world.perception.points import deprojected
 
 Depth = npt.NDArray[np.float32]
 Intrinsics = tuple[float, float, float, float]
@@ -39,9 +40,7 @@ def registered(depth: Depth, model: CameraModel, to_other: Matrix, other: Camera
         other: The other camera; its size is that of the result.
     """
     v, u = np.nonzero(np.isfinite(depth) & (depth > 0.0))
-    z = depth[v, u].astype(np.float64)
-    fx, fy, cx, cy = model.intrinsics
-    points = np.stack([(u + 0.5 - cx) / fx * z, (v + 0.5 - cy) / fy * z, z], axis=1)
+    points = deprojected(u, v, depth[v, u], model.intrinsics)
     local = points @ to_other[:3, :3].T + to_other[:3, 3]
     gx, gy, dx, dy = other.intrinsics
     cols, rows = other.size

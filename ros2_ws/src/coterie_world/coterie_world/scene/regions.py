@@ -39,11 +39,6 @@ class Regions:
         for polygon in self._polygons.values():
             shapely.prepare(polygon)
 
-    @staticmethod
-    def of(graph: SceneGraph) -> Regions:
-        """Return the regions of a scene graph."""
-        return Regions(graph)
-
     def graph(self) -> SceneGraph:
         """Return rooms, floors, connections and places as a scene graph of its own."""
         return copy.deepcopy(self._graph)

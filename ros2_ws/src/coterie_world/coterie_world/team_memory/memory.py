@@ -11,8 +11,6 @@ import copy
 
 from coterie_core.embedding import keep_one_dimension
 from coterie_core.geometry import Box
-from coterie_core.observation import Observation
-from coterie_world.object_events import ObjectEvent
 from coterie_world.permanence import age_text
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import looks, maps, moves
@@ -30,17 +28,9 @@ class TeamMemory(Store):
         bounds: Limits of what is remembered.
     """
 
-    def adopt(self, given: SceneGraph) -> None:
-        """Take in a map; see `maps.adopt`."""
-        maps.adopt(self, given)
-
-    def observe(self, observation: Observation) -> None:
-        """Take in what a robot perceives; see `looks.observe`."""
-        looks.observe(self, observation)
-
-    def note(self, event: ObjectEvent) -> bool:
-        """Take in what a robot did; see `moves.note`."""
-        return moves.note(self, event)
+    adopt = maps.adopt
+    observe = looks.observe
+    note = moves.note
 
     def scene(self) -> SceneGraph:
         """Return a copy of all that is still believed, with confidences, as a map.
