@@ -516,7 +516,7 @@ async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_pa
     assert any(state.graph.waits.values()) and state.looked == {}
     looked = {"mug": {"kitchen:0,0": 0.25}}
     leader.update(RobotReport(robot="rover", task="t", looked=looked))
-    want = leader.progress.meant.wants[0]
+    want = leader.progress.graph.wants[0]
     want.elsewhere["mug-9"] = "shelf-1 instead of table"
     leader.progress.graph.rule_out("search-1", "rover", "it has searched kitchen already")
     save_state(leader.state(), leader.scene, tmp_path / "leader.json")
@@ -524,7 +524,7 @@ async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_pa
     other, _ = make(tools)
     other.restore(load_state(tmp_path / "leader.json"))
     assert other.state() == leader.state()
-    assert other.state().looked == {"rover": looked} and other.state().meant.wants[0].elsewhere
+    assert other.state().looked == {"rover": looked} and other.state().graph.wants[0].elsewhere
     assert other.progress.graph.against == leader.progress.graph.against != {}
 
 

@@ -43,8 +43,9 @@ from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.split_task import SplitTask
 from emos_planner.leader.splitting import split_state
+from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript
-from emos_planner.leader.understand import Understanding, understand
+from emos_planner.leader.understand import understand
 from emos_planner.lookups import Lookups
 from emos_planner.map_view import SAID, map_view, ranks
 from emos_planner.robot.agent import RobotAgent
@@ -68,7 +69,7 @@ def seen(decision, state) -> str:
     return f"{messages}\n{json.dumps(schema_for(decision, state))}\n{specs}"
 
 
-def meant_by(words) -> Understanding:
+def meant_by(words) -> TaskGraph:
     names = Vocabulary.of(small_house(), tuple(STARTS))
     return understand(read(words, names), small_house(), tuple(STARTS))
 
@@ -77,7 +78,7 @@ def state_of_split(tools, words=ONE_MUG):
     meant = meant_by(words)
     options = LeaderOptions()
     work = Progress("t", words, meant, options, Transcript("t", ""))
-    share = assign(meant.sub_tasks, STARTS, tools)
+    share = assign(tuple(meant.sub_tasks.values()), STARTS, tools)
     return split_state(work, share, STARTS, small_team(), options, Lookups(tools, STARTS))
 
 
@@ -125,7 +126,7 @@ def test_who_could_take_it_over_is_not_told(tools) -> None:
 
 
 def host_option(tools, robot="rover", *, sub_tasks=None):
-    mine = sub_tasks or with_robots(meant_by(ONE_MUG).sub_tasks, robot)
+    mine = sub_tasks or with_robots(meant_by(ONE_MUG).sub_tasks.values(), robot)
     at = STARTS[robot]
     return ShareState(
         ONE_MUG,
@@ -293,7 +294,7 @@ async def test_a_task_in_another_language_is_split_by_what_the_map_shows(tools, 
         ("place", "keys-1", "walker"),
     ]
     assert agreed.decided_by == "model" and agreed.notes[0] == f"I read: {step.told()}"
-    (want,) = leader.progress.meant.wants
+    (want,) = leader.progress.graph.wants
     assert want.targets == (f"{onto}-1",)
 
 
@@ -308,7 +309,7 @@ async def test_a_model_chooses_where_any_thing_will_do(tools) -> None:
     agreed, leader = await discussed(tools, responder, "bring a mug to the kitchen counter")
     assert agreed.decided_by == "model"
     assert {one.object.id for one in agreed.sub_tasks} == {"mug-1"}
-    (want,) = leader.progress.meant.wants
+    (want,) = leader.progress.graph.wants
     assert list(want.assigned) == ["mug-1"] and want.targets == ("counter-1",)
 
 
@@ -571,7 +572,7 @@ async def test_all_rooms_are_searched_that_a_claim_needs_whatever_a_model_leaves
 
     words = "bring all mugs to the kitchen counter"
     agreed, _ = await discussed(tools, responder, words)
-    asked = meant_by(words).sub_tasks
+    asked = meant_by(words).sub_tasks.values()
     wanted = {(one.id, one.rooms) for one in asked if one.kind == "search"}
     searches = [one for one in agreed.sub_tasks if one.kind == "search"]
     assert wanted and {(one.id, one.rooms) for one in searches} == wanted

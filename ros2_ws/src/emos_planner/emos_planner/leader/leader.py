@@ -34,7 +34,7 @@ from emos_planner.leader.progress import Change, Progress
 from emos_planner.leader.splitting import Split, split, split_state
 from emos_planner.leader.state_file import Kept, state_of, task_of
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import understand
+from emos_planner.leader.understand import nothing_to_do, understand
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -170,7 +170,7 @@ class Leader:
         """What a person should know about how the task was taken."""
         if self._current is None:
             return ()
-        return (*self._current.meant.graph.notes, *dict.fromkeys(self._current.notes))
+        return (*self._current.graph.notes, *dict.fromkeys(self._current.notes))
 
     def toolbox(self) -> Toolbox:
         """Return the tools for what is known now."""
@@ -223,13 +223,13 @@ class Leader:
             names = Vocabulary.of(self.scene, robots)
             request = await read_request(words, names, self.decider, "do")
         unseen = self.options.max_expected_unseen
-        meant = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
+        graph = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
         read = f"I read: {request.told()}"
         note("read", "leader", {"words": read})
         transcript.say("statement", "leader", read, time=self.clock())
-        if not meant.sub_tasks:
-            raise NotUnderstood(meant.nothing_to_do, "nothing")
-        work = Progress(task, words, meant, self.options, transcript, request)
+        if not graph.sub_tasks:
+            raise NotUnderstood(nothing_to_do(graph), "nothing")
+        work = Progress(task, words, graph, self.options, transcript, request)
         sub_tasks, first, decided_by = await self._split(work, robots, starts)
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)

@@ -128,7 +128,7 @@ def result_msg(
 def _moved(leader: Leader, memory: TeamMemory) -> list[str]:
     """Return who brought away what was asked for and is not there."""
     told = []
-    for want in leader.progress.meant.wants:
+    for want in leader.progress.graph.wants:
         if want.kind == "check" and want.label and not (want.assigned or want.satisfied):
             traces = [memory.left(want.label, room) for room in want.rooms]
             told += [memory.words(t) for t in traces if t is not None and not t.gone]

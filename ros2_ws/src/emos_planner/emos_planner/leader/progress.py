@@ -24,7 +24,7 @@ from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
-from emos_planner.leader.expand import look_again, other_place, search_on, unused
+from emos_planner.leader.expand import expand, look_again, other_place, search_on, unused
 from emos_planner.leader.heartbeats import EMPTY_HANDS, Hands, Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost
@@ -32,7 +32,6 @@ from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import MOST_PROBLEMS, Transcript
-from emos_planner.leader.understand import Understanding
 
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
 MOST_PLACES = 4
@@ -109,7 +108,7 @@ class Progress:
     Attributes:
         id: Of the task.
         words: The person's.
-        meant: What they mean: wants, and the graph of sub-tasks, which are what they are now.
+        graph: What they mean: wants, and the sub-tasks, which are what they are now.
         options: Limits.
         transcript: What was said.
         request: What was read of the words.
@@ -125,7 +124,7 @@ class Progress:
 
     id: str
     words: str
-    meant: Understanding
+    graph: TaskGraph
     options: LeaderOptions
     transcript: Transcript
     request: Request | None = None
@@ -146,17 +145,12 @@ class Progress:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
         self.hands = Hands(self.id, self.reports, self.heartbeats)
-        self.things = ReportedThings(self.meant.scene)
-
-    @property
-    def graph(self) -> TaskGraph:
-        """The sub-tasks."""
-        return self.meant.graph
+        self.things = ReportedThings(self.graph.scene)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """All sub-tasks as they are now."""
-        return self.meant.sub_tasks
+        return tuple(self.graph.sub_tasks.values())
 
     @property
     def given_up(self) -> dict[str, str]:
@@ -215,7 +209,7 @@ class Progress:
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
         thing = place.object.id if place.object else ""
-        want = next((w for w in self.meant.wants if thing in w.assigned), None)
+        want = next((w for w in self.graph.wants if thing in w.assigned), None)
         if want is None or want.kind != "bring" or place.receptacle is None:
             return ""
         if place.id not in want.assigned[thing]:
@@ -308,7 +302,7 @@ class Progress:
             self.graph.seen.add(one.object.id)
         elif one.kind == "place" and not one.seen:
             if not any(o.kind == "pick" and one.id in o.depends_on for o in self.sub_tasks):
-                look_again(one, self.meant.wants, self.graph)
+                look_again(one, self.graph)
         elif one.kind == "search":
             self._searched(one)
 
@@ -322,7 +316,7 @@ class Progress:
     def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
         thing = one.object.id if one.object else ""
-        for want in self.meant.wants:
+        for want in self.graph.wants:
             want.assigned.pop(thing, None)
         for other in self.sub_tasks:
             if other.object is not None and other.object.id == thing and other.kind != "search":
@@ -350,7 +344,7 @@ class Progress:
         if news or first:
             self.found += 1
             self.grown = True
-            room = self.meant.scene.rooms.get(found.room)
+            room = self.graph.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
             changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
 
@@ -371,7 +365,7 @@ class Progress:
 
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)
-        if any(want.is_about(kind) for want in self.meant.wants):
+        if any(want.is_about(kind) for want in self.graph.wants):
             return True
         return any(o.object and kind_of(o.object.label) == kind for o in self.sub_tasks)
 
@@ -467,7 +461,7 @@ class Progress:
         """Take down how a robot has failed; return whether no other one is to try."""
         failed = self.graph.failures.setdefault(one.id, {})
         failed[one.robot] = one.reason
-        for robot in no_better(self.options.permits, one, self.meant.scene):
+        for robot in no_better(self.options.permits, one, self.graph.scene):
             self.graph.rule_out(one.id, robot, f"{one.robot} got no permit, nor would it")
         if len(failed) > self.options.reassign_limit:
             self.given_up[one.id] = f"{one.robot}: {one.reason}"
@@ -476,9 +470,9 @@ class Progress:
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
         self.grown = False
-        self.meant.grow()
-        search_on(self.meant.wants, self.graph)
-        for id in unused(self.graph, self.meant.wants):
+        expand(self.graph)
+        search_on(self.graph)
+        for id in unused(self.graph):
             if id in self.graph.sub_tasks and self.graph.sub_tasks[id].state in _OPEN:
                 self._end(id, "no longer needed: found")
 
@@ -488,13 +482,13 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         block(self.graph)
-        self.grown |= take_lost(self.meant.wants, self.graph)
+        self.grown |= take_lost(self.graph)
         if self.must_replan or self._may_return():
             return False
         if not all(one.state is _DONE or one.id in self.given_up for one in self.sub_tasks):
             self._over = -1.0
             return False
-        if search_on(self.meant.wants, self.graph):
+        if search_on(self.graph):
             return False  # what was found since may hide more than was known
         if self._over < 0.0:
             self._over = self.heartbeats.now
@@ -504,4 +498,4 @@ class Progress:
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
         hands, book = self.hands.told(), self.graph.book
-        return outcome_of(self.meant.wants, self.sub_tasks, self.given_up, book, hands)
+        return outcome_of(self.graph.wants, self.sub_tasks, self.given_up, book, hands)

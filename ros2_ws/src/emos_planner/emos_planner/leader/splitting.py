@@ -48,7 +48,7 @@ def split_state(
         words=work.words,
         read=work.request.told() if work.request is not None else "",
         meant=tuple(dict.fromkeys(meant)),
-        bounds=bounds_of(work.meant.wants, scene),
+        bounds=bounds_of(work.graph),
         things={id: as_thing(thing) for id, thing in scene.objects.items()},
         rooms={room.id: room.name for room in scene.rooms.values()},
         robots={robot: body_text(resumes[robot], options) for robot in starts},
@@ -95,7 +95,7 @@ async def split(
     said = f"the plan is the model's ({decided.model}): {why}"
     work.transcript.say("statement", "leader", said, time=clock())
     graph, model = work.graph, sub_tasks_of_reply(state, decided.reply)
-    plan, left_out = with_all_asked(work.meant.wants, model, second.sub_tasks, graph.scene)
+    plan, left_out = with_all_asked(graph, model, second.sub_tasks)
     work.notes += left_out
     plan = tuple(
         one.model_copy(update={"enough": graph.book.share(("all",), 1)})

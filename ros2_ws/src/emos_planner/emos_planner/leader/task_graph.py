@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from coterie_core.tasks import SubTask, SubTaskKind, SubTaskState, Thing
+from coterie_requests.request import Command
 from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing, kind_of
-from emos_planner.leader.commands import Command
 from emos_planner.leader.searches import Searches
 
 _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))
 """Words before a noun after which no other thing is meant."""
-WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close", "use"]
 
+SEEN = ("find", "look", "check")
+"""Wants that looks bring about."""
 FURTHER = 0.25
 """Share of what is left unseen in a room that closer looks shall leave (0..1)."""
 
 
 @dataclass(slots=True)
 class Want:
-    """One thing asked for: what (`phrase`), and where it goes to (`target`).
+    """One thing asked for: what (`phrase`), and where to (`target`; `relation`: in, on or near).
 
     `need` is how many things (0: all). `assigned` maps the id of a thing (or room) to the sub-tasks
     that serve it; `satisfied` are things that fit already; `searches` the sub-tasks that look for
@@ -34,7 +35,7 @@ class Want:
     wants before it are over. `skill`: of a "use", its row in the table of skills.
     """
 
-    kind: WantKind
+    kind: Command
     phrase: Phrase
     target: Phrase | None = None
     relation: str = ""
@@ -90,39 +91,14 @@ class Want:
         }
 
 
-_KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
-
-
-def wants_of(commands: Iterable[Command]) -> list[Want]:
-    """Return the wants of commands in words."""
-    wants = []
-    for command in commands:
-        phrase = command.object
-        kind: WantKind = _KINDS.get(command.kind, command.kind)  # type: ignore[arg-type]
-        wants.append(
-            Want(
-                kind,
-                phrase,
-                command.target,
-                command.relation,
-                need=0 if phrase.number == "all" else max(phrase.count, 1),
-                robot=command.robot,
-                everybody=command.everybody,
-                text=command.text,
-                then=command.then,
-                skill=command.skill,
-            )
-        )
-    return wants
-
-
 @dataclass(slots=True)
 class TaskGraph:
-    """The sub-tasks of a task as they are now, and who may do them.
+    """What a task means: wants, the sub-tasks that they need as they are now, and who may do them.
 
     Attributes:
         robots: Those that take part.
         book: What searches have left unseen; knows the map.
+        wants: What was asked for.
         sub_tasks: By their ids, as the other fields have them.
         only: Sub-task -> the robot that the person named for it.
         failures: Sub-task -> robot -> how it failed.
@@ -139,6 +115,7 @@ class TaskGraph:
 
     robots: tuple[str, ...]
     book: Searches
+    wants: list[Want] = field(default_factory=list)
     sub_tasks: dict[str, SubTask] = field(default_factory=dict)
     only: dict[str, str] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
