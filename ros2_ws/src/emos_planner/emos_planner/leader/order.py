@@ -38,19 +38,22 @@ def block(graph: TaskGraph) -> None:
             del graph.given_up[id]  # what it waits for was done, or somebody does it after all
             if one.state is not SubTaskState.DONE:
                 graph.open_again(id)
-    changed = True
-    while changed:
-        changed = False
-        for one in list(graph.sub_tasks.values()):
-            lost = next((other for other in one.depends_on if other in graph.given_up), "")
-            if one.state not in _OPEN or one.id in graph.given_up or not lost:
-                continue
-            changed = True
-            if lost in graph.waits.get(one.id, ()):
-                graph.change(one.id, depends_on=tuple(id for id in one.depends_on if id != lost))
-            else:
-                graph.given_up[one.id] = reason = _waits(lost)
-                graph.change(one.id, reason=reason)
+    while blocked := next(
+        (
+            (one, other)
+            for one in graph.sub_tasks.values()
+            if one.state in _OPEN and one.id not in graph.given_up
+            for other in one.depends_on
+            if other in graph.given_up
+        ),
+        None,
+    ):
+        one, lost = blocked
+        if lost in graph.waits.get(one.id, ()):
+            graph.change(one.id, depends_on=tuple(id for id in one.depends_on if id != lost))
+        else:
+            graph.given_up[one.id] = reason = _waits(lost)
+            graph.change(one.id, reason=reason)
 
 
 def _waits(lost: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from networkx import Graph, node_connected_component
+
 from coterie_core.tasks import SubTask, SubTaskKind, SubTaskState, Thing
 from coterie_requests.request import Command
 from coterie_requests.understanding.phrases import Phrase
@@ -158,12 +160,8 @@ class TaskGraph:
 
     def unit(self, id: str) -> list[SubTask]:
         """Return a sub-task and all that the same robot must do, in the task's order."""
-        pairs = [{o.id, o.same_robot_as} for o in self.sub_tasks.values() if o.same_robot_as]
-        ids, grown = {id}, True
-        while grown:
-            more = set[str]().union(*(pair for pair in pairs if ids & pair)) - ids
-            ids |= more
-            grown = bool(more)
+        pairs = Graph((o.id, o.same_robot_as or o.id) for o in self.sub_tasks.values())
+        ids = node_connected_component(pairs, id) if id in pairs else set()
         return [one for one in self.sub_tasks.values() if one.id in ids]
 
     def before(self, id: str) -> set[str]:
