@@ -148,10 +148,10 @@ class DealingLeader(Leader):
     channel = property(lambda self: None, lambda self, channel: None)
 
     async def _split(
-        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
+        self, work: Progress, starts: Mapping[str, Vec3 | None]
     ) -> tuple[tuple[SubTask, ...], Share, str]:
         basis = work.sub_tasks
-        return basis, self._solve(work, starts)(basis, robots, {}), "nobody"
+        return basis, self._solve(work, starts)(basis, starts, {}), "nobody"
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         only, seed = work.graph.only, self.options.seed

@@ -76,10 +76,9 @@ def meant_by(words) -> TaskGraph:
 
 def state_of_split(tools, words=ONE_MUG):
     meant = meant_by(words)
-    options = LeaderOptions()
-    work = Progress("t", words, meant, options, Transcript("t", ""))
+    work = Progress("t", words, meant, LeaderOptions(), Transcript("t", ""))
     share = assign(tuple(meant.sub_tasks.values()), STARTS, tools)
-    return split_state(work, share, STARTS, small_team(), options, Lookups(tools, STARTS))
+    return split_state(work, share, Lookups(tools, STARTS))
 
 
 def with_robots(plan, robot):

@@ -11,6 +11,7 @@ from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
+from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.transcript import MOST_PROBLEMS, answer_line
@@ -48,21 +49,23 @@ class Talk:
         self.forbidden[verdict.sub_task, robot] = verdict.reason
         self.verdicts.setdefault(verdict.sub_task, {})[robot] = verdict
 
+    def hear(self, unassigned: Mapping[str, Mapping[str, Verdict]]) -> None:
+        """Take down why robots cannot do sub-tasks, unless they have said so themselves."""
+        for id, by in unassigned.items():
+            mine = self.verdicts.get(id, {})
+            self.verdicts[id] = {**mine, **by, **mine}
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What stays the same through a discussion.
 
-    `work` is the task, `robots` are those that may take part, `bodies` and `now` what prompts say
-    of them and of where they are. `lookups` returns the tools.
+    `work` is the task; `lookups` are the tools, and know the robots that may take part.
     """
 
     work: Progress
-    robots: tuple[str, ...]
-    bodies: Mapping[str, str]
-    now: Mapping[str, str]
+    lookups: Lookups
     solve: Solver
-    lookups: Callable[[], Lookups]
     decider: Decider
     channel: Channel
     clock: Callable[[], float] = time.monotonic
@@ -91,7 +94,7 @@ async def discuss(
     agreed: dict[str, SubTask] = {}
     while talk.rounds < setting.work.options.round_limit:
         busy = {one.robot for one in plan if agreed.get(one.id) != one}
-        asked = [robot for robot in setting.robots if robot in busy]
+        asked = [robot for robot in setting.lookups.starts if robot in busy]
         if not asked:
             break
         before = len(talk.forbidden), len(talk.left_out)
@@ -105,7 +108,7 @@ async def discuss(
         }
         if (len(talk.forbidden), len(talk.left_out)) == before:
             break
-        there = [robot for robot in setting.robots if robot not in talk.left_out]
+        there = [robot for robot in setting.lookups.starts if robot not in talk.left_out]
         plan = await _again(setting, basis, there, round_, agreed, talk)
     # A place without its pick is worth nothing: what waits for what nobody does is not agreed on.
     agreed = _whole({one.id: one for one in plan if agreed.get(one.id) == one}, open_tasks)
@@ -170,11 +173,11 @@ def _sole(
 
     With the rules nobody is asked anyway, and large teams are not looked through for it.
     """
-    team = [robot for robot in setting.robots if robot not in talk.left_out]
+    team = [robot for robot in setting.lookups.starts if robot not in talk.left_out]
     if setting.decider.rule_only or len(team) > setting.work.options.group_size:
         return ()
     given = [one for one in plan if one.robot in robots]
-    able = able_robots(given, team, talk.forbidden, setting.lookups())
+    able = able_robots(given, team, talk.forbidden, setting.lookups)
     return tuple(one.id for one in given if set(able[one.id]) <= {one.robot})
 
 
@@ -236,17 +239,17 @@ async def _again(
     if not robots:
         return ()
     share = setting.solve(basis, robots, talk.forbidden)
-    _note_unassigned(share, talk)
+    talk.hear(share.unassigned)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
     if not open_ or len(robots) > setting.work.options.group_size:
         return plan  # no model sees so many robots
-    lookups = setting.lookups()
-    refused = frozenset(talk.forbidden)
+    lookups, refused = setting.lookups, frozenset(talk.forbidden)
+    tools, options = lookups.toolbox, setting.work.options
     state = ReassignState(
         words=setting.work.words,
-        robots={robot: setting.bodies[robot] for robot in robots},
-        now={robot: setting.now[robot] for robot in robots if robot in setting.now},
+        robots={robot: body_text(tools.resumes[robot], options) for robot in robots},
+        now={robot: where_text(tools.scene, robot, lookups.starts[robot]) for robot in robots},
         lookups=lookups,
         second=open_,
         refused=refused,
@@ -295,12 +298,6 @@ def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dic
         for id in lost:
             del agreed[id]
     return agreed
-
-
-def _note_unassigned(share: Share, talk: Talk) -> None:
-    for id, by in share.unassigned.items():
-        for robot, verdict in by.items():
-            talk.verdicts.setdefault(id, {}).setdefault(robot, verdict)
 
 
 def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:

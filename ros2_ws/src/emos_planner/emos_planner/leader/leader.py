@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
@@ -26,7 +26,6 @@ from coterie_world.scene import SceneGraph
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
-from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
@@ -49,15 +48,12 @@ class Agreement:
     know; `problems` what robots did that they must not.
     """
 
-    task: str
-    words: str
     sub_tasks: tuple[SubTask, ...]
-    rounds: int
-    unassigned: Mapping[str, Mapping[str, Verdict]]
-    left_out: Mapping[str, str]
     notes: tuple[str, ...]
-    problems: tuple[str, ...]
-    transcript: Transcript
+    rounds: int = 0
+    unassigned: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    problems: Sequence[str] = ()
     decided_by: str = "rule"
 
 
@@ -230,23 +226,20 @@ class Leader:
         if not graph.sub_tasks:
             raise NotUnderstood(nothing_to_do(graph), "nothing")
         work = Progress(task, words, graph, self.options, transcript, request)
-        sub_tasks, first, decided_by = await self._split(work, robots, starts)
+        sub_tasks, first, decided_by = await self._split(work, starts)
         self._current = work
         return await self._agree(work, sub_tasks, first, starts, decided_by)
 
-    async def _split(
-        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
-    ) -> Split:
+    async def _split(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Split:
         """Return the sub-tasks, the first proposal, and whose it is.
 
         A model sees at most `group_size` robots: of a larger team the solver's plan counts.
         """
-        by_solver = self._solve(work, starts)
-        second = by_solver(work.sub_tasks, robots, work.graph.forbidden(robots))
-        if len(robots) > self.options.group_size:
+        never = work.graph.forbidden(starts)
+        second = self._solve(work, starts)(work.sub_tasks, starts, never)
+        if len(starts) > self.options.group_size:
             return work.sub_tasks, second, "rule"
-        lookups = self._lookups(starts)
-        state = split_state(work, second, starts, self.resumes, self.options, lookups)
+        state = split_state(work, second, self._lookups(starts))
         return await split(work, second, state, self.decider, self._meanings, self.clock)
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Solver:
@@ -257,11 +250,8 @@ class Leader:
         ) -> Share:
             ids = {one.id for one in sub_tasks}
             fixed = {one.id: one for one in work.begun() if one.id not in ids}
-            plan, where = (
-                [*fixed.values(), *sub_tasks],
-                {robot: starts.get(robot) for robot in robots},
-            )
-            seed = self.options.seed
+            plan, seed = [*fixed.values(), *sub_tasks], self.options.seed
+            where = {robot: starts.get(robot) for robot in robots}
             share = assign(plan, where, self.toolbox(), forbidden=forbidden, seed=seed)
             mine = tuple(one for one in share.sub_tasks if one.id not in fixed)
             return replace(share, sub_tasks=mine)
@@ -278,8 +268,7 @@ class Leader:
     ) -> Agreement:
         before = work.graph.forbidden(starts)
         talk = Talk(forbidden=dict(before))
-        for id, by in first.unassigned.items():
-            talk.verdicts.setdefault(id, {}).update(by)
+        talk.hear(first.unassigned)
         if self.channel is None:
             given = {one.id for one in first.sub_tasks}
             missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
@@ -297,33 +286,16 @@ class Leader:
             keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
         work.take(agreed, unassigned, talk.left_out)
         work.problems += talk.problems
+        rounds, left_out, problems = talk.rounds, talk.left_out, talk.problems
         return Agreement(
-            work.id,
-            work.words,
-            work.sub_tasks,
-            talk.rounds,
-            unassigned,
-            dict(talk.left_out),
-            self.notes if self._current else tuple(work.notes),
-            tuple(talk.problems),
-            work.transcript,
-            decided_by,
+            work.sub_tasks, self.notes, rounds, unassigned, left_out, problems, decided_by
         )
 
     def _setting(
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
-        return Setting(
-            work=work,
-            robots=tuple(starts),
-            bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
-            now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-            solve=self._solve(work, starts),
-            lookups=lambda: self._lookups(starts),
-            decider=self.decider,
-            channel=channel,
-            clock=self.clock,
-        )
+        lookups, solve = self._lookups(starts), self._solve(work, starts)
+        return Setting(work, lookups, solve, self.decider, channel, self.clock)
 
     # -- stage 2 --------------------------------------------------------------------------------
 
@@ -361,11 +333,10 @@ class Leader:
         alive = {r: at for r, at in starts.items() if r not in work.heartbeats.dead}
         if not open_ or not alive:
             work.given_up.update({one.id: "no robot is left to do it" for one in open_})
-            plan, talk = work.sub_tasks, work.transcript
-            return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
+            return Agreement(work.sub_tasks, self.notes)
         self._look_anew()
         never = work.graph.forbidden(alive)
-        first = self._solve(work, alive)(open_, tuple(alive), never)
+        first = self._solve(work, alive)(open_, alive, never)
         first = with_offers(first, work, alive, never)
         return await self._agree(work, open_, first, alive, "rule")
 

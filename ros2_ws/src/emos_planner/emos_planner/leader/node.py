@@ -427,12 +427,11 @@ class LeaderNode(AgentNode):
         """Log what a discussion came to, publish it, keep the transcript."""
         for robot, why in agreement.left_out.items():
             self.problem(f"{robot} left out of the discussion: {why}")
-        self.diagnostics.count("rounds", max(agreement.rounds, 0))
-        self._publish()
-        self._files.save_transcript(agreement.transcript)
+        self.diagnostics.count("rounds", agreement.rounds)
+        self._handed_over()
 
     def _handed_over(self) -> None:
-        """Publish that a person gave work to another robot."""
+        """Publish who does what now, keep the transcript."""
         self._publish()
         if self.leader is not None:
             self._files.save_transcript(self.leader.transcript)

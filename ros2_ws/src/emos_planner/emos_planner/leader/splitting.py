@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
-from coterie_core.geometry import Vec3
-from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask
 from coterie_llm import Decider, inline_data
 from coterie_safety.why import follow
 from coterie_world.meaning import Meanings, likeness_by_label
-from coterie_world.sightings import as_thing
 from emos_planner.allocation.solver import Share
 from emos_planner.leader.asked import bounds_of, with_all_asked
 from emos_planner.leader.briefing import body_text, brief_body, where_text
-from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.split_task import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.lookups import Lookups
@@ -24,36 +20,24 @@ Split = tuple[tuple[SubTask, ...], Share, str]
 """The sub-tasks, the first proposal, and whose it is."""
 
 
-def split_state(
-    work: Progress,
-    second: Share,
-    starts: Mapping[str, Vec3 | None],
-    resumes: Mapping[str, Resume],
-    options: LeaderOptions,
-    lookups: Lookups,
-) -> SplitState:
+def split_state(work: Progress, second: Share, lookups: Lookups) -> SplitState:
     """Return what a model is told of a task.
 
     Args:
         work: The task.
         second: The solver's plan, which the rule replies with.
-        starts: The robots that take part -> where they are [m].
-        resumes: What is believed of their bodies.
-        options: Of the leader.
         lookups: What a model may look up and ask, over bodies in the scene.
     """
-    scene = lookups.toolbox.scene
+    scene, resumes, options = lookups.toolbox.scene, lookups.toolbox.resumes, work.options
     meant = [t.id for one in work.sub_tasks for t in (one.object, one.receptacle) if t is not None]
     return SplitState(
         words=work.words,
         read=work.request.told() if work.request is not None else "",
         meant=tuple(dict.fromkeys(meant)),
         bounds=bounds_of(work.graph),
-        things={id: as_thing(thing) for id, thing in scene.objects.items()},
-        rooms={room.id: room.name for room in scene.rooms.values()},
-        robots={robot: body_text(resumes[robot], options) for robot in starts},
-        brief={robot: brief_body(resumes[robot], options) for robot in starts},
-        now={robot: where_text(scene, robot, at) for robot, at in starts.items()},
+        robots={robot: body_text(resumes[robot], options) for robot in lookups.starts},
+        brief={robot: brief_body(resumes[robot], options) for robot in lookups.starts},
+        now={robot: where_text(scene, robot, at) for robot, at in lookups.starts.items()},
         lookups=lookups,
         known=second.sub_tasks,
         only=work.graph.only,
