@@ -197,7 +197,9 @@ async def run_episode(
                 resume,
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(form=form, numbers=options.use_resume_numbers),
+                limits=AgentLimits(
+                    resume_format=form, use_resume_numbers=options.use_resume_numbers
+                ),
             )
             for name, resume in believes.items()
         }

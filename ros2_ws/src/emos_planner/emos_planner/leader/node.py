@@ -358,7 +358,7 @@ class LeaderNode(AgentNode):
             if wait.over(now - begin, now - self._since, **have):
                 break
             try:
-                await in_time(self._news.wait(), 0.2)
+                await in_time(self._news.wait(), SETTLE)
             except asyncio.TimeoutError:
                 pass
         if not self._has_map:
