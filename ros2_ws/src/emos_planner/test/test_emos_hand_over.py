@@ -165,7 +165,7 @@ async def test_who_is_stopped_silent_or_away_is_not_given_work(make) -> None:
     assert "./coterie release walker" in (await leader.hand_over(wish, there)).message
     leader.take_stop("walker", False)
     assert "walker is not there" in (await leader.hand_over(wish, there)).message
-    leader.progress.heartbeats.lost("walker")
+    leader.progress.heartbeats.dead.add("walker")
     assert "walker is silent" in (await leader.hand_over(wish, STARTS)).message
     leader.update(RobotReport(robot="walker", task="t"))
     assert (await leader.hand_over(wish, STARTS)).done

@@ -95,7 +95,7 @@ def _check(sub_tasks: Sequence[SubTask]) -> None:
     waits = DiGraph((d, s.id) for s in sub_tasks for d in s.depends_on)
     if ring := next(simple_cycles(waits), None):
         raise ValueError(
-            f"sub-tasks wait for each other in a circle: {', '.join(ring)}; mend depends_on"
+            f"sub-tasks wait for each other in a circle: {', '.join(sorted(ring))}; mend depends_on"
         )
 
 

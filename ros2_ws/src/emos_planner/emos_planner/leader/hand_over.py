@@ -1,4 +1,4 @@
-"""A person's wish that another robot does a sub-task of the task in work."""
+"""The leader's service `hand_over`: a person's wish that another robot does a sub-task of the task in work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from emos_planner.lookups import Lookups, opened_by
 
 Ask = Callable[[Sequence[SubTask]], Awaitable[Talk]]
 """Puts sub-tasks before the robot that is to do them; returns what it said."""
+SERVICE = "hand_over"
 _LONGEST = 200
 _MOST_NAMED = 12
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -129,7 +130,7 @@ def _against(work: Progress, wish: Wish, there: Collection[str], team: Collectio
 
 def _begun(work: Progress, one: SubTask) -> str:
     """Return why a robot keeps what belongs to a sub-task that it has begun ("": it need not)."""
-    holds = any(report.robot == one.robot for report in work.hands.full())
+    holds = any(report.robot == one.robot for report in work.holding())
     if one.kind == "pick" and (one.state is _DONE or (one.state is SubTaskState.RUNNING and holds)):
         thing = inline_data(one.object.label, limit=60) if one.object else "the thing"
         return f"{one.robot} holds {thing} and keeps it until it has put it down"

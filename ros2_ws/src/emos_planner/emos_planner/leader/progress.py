@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -25,7 +25,7 @@ from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
 from emos_planner.leader.expand import expand, look_again, other_place, search_on, unused
-from emos_planner.leader.heartbeats import EMPTY_HANDS, Hands, Heartbeats
+from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
@@ -34,6 +34,8 @@ from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import MOST_PROBLEMS, Transcript
 
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
+EMPTY_HANDS = 60.0
+"""How long robots may take to put down what is left in their hands [s]."""
 MOST_PLACES = 4
 """Places that are tried for one thing."""
 MOST_FOUND = 2000
@@ -95,7 +97,6 @@ class Change:
     kind: ChangeKind
     text: str
     robot: str = ""
-    sub_task: str = ""
 
 
 @dataclass(slots=True)
@@ -137,14 +138,13 @@ class Progress:
     grown: bool = False
     found: int = 0
     heartbeats: Heartbeats = field(init=False)
-    hands: Hands = field(init=False)
     things: ReportedThings = field(init=False)
     _over: float = -1.0
+    _put_down: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
-        self.hands = Hands(self.id, self.reports, self.heartbeats)
         self.things = ReportedThings(self.graph.scene)
 
     @property
@@ -194,11 +194,10 @@ class Progress:
             if one.robot or one.id not in graph.given_up:
                 continue
             if self.things.is_glimpsed(self._looked_for(one)):
-                self._drop(one, "nobody: seen in one look, and from nowhere again", [])
+                self._drop(one, "nobody: seen in one look, and from nowhere again")
             elif one.same_robot_as and is_full(unassigned.get(one.id, {}).values()):
                 self._elsewhere(graph.sub_tasks[one.id])
-        for robot in left_out:
-            self.heartbeats.lost(robot)
+        self.heartbeats.dead.update(left_out)
 
     def _looked_for(self, one: SubTask) -> str:
         """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
@@ -224,26 +223,27 @@ class Progress:
 
     def on_report(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
-        changes: list[Change] = []
+        return list(self._merge(report, now))
+
+    def _merge(self, report: RobotReport, now: float) -> Iterator[Change]:
         robot = report.robot
         before = self.reports.get(robot)
         self.reports[robot] = report
         if self.heartbeats.reported(robot, now):
-            changes.append(self._back(robot, "is there again"))
+            yield self._back(robot, "is there again")
         if report.help and (before is None or before.help != report.help):
-            changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
+            yield Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot)
         if report.task and report.task != self.id:
-            return changes
+            return
         for id in report.offers:
-            self._offered(id, robot, changes)
+            yield from self._offered(id, robot)
         self.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
             for thing in report.found:
-                self._see(thing, report, changes)
+                yield from self._see(thing, report)
         for told in report.sub_tasks:
-            self._state(told, report, changes)
-        return changes
+            yield from self._state(told, report)
 
     def _back(self, robot: str, words: str) -> Change:
         """Take down that a robot may work again: what nobody could do may be possible now."""
@@ -252,7 +252,7 @@ class Progress:
                 del self.given_up[id]
         return Change("back", f"{robot} {words}", robot)
 
-    def _offered(self, id: str, robot: str, changes: list[Change]) -> None:
+    def _offered(self, id: str, robot: str) -> Iterator[Change]:
         """Take down that a robot would do what nobody could, as far as the leader knew."""
         one = self.graph.sub_tasks.get(id)
         if one is None or robot in self.offers.setdefault(id, {}):
@@ -262,9 +262,9 @@ class Progress:
             if robot not in self.graph.failures.get(id, {}):
                 for other in self.graph.unit(id):
                     self.given_up.pop(other.id, None)
-                changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
+                yield Change("help", f"{robot} offers to do {id}", robot)
 
-    def _state(self, told: SubTask, report: RobotReport, changes: list[Change]) -> None:
+    def _state(self, told: SubTask, report: RobotReport) -> Iterator[Change]:
         mine = self.graph.sub_tasks.get(told.id)
         if mine is None or mine.robot != report.robot:
             if told.robot != report.robot:
@@ -272,7 +272,7 @@ class Progress:
                 text = f"{report.robot} reports {what}, which is not its own: ignored"
                 if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
                     self.problems.append(text)
-                    changes.append(Change("problem", text, report.robot))
+                    yield Change("problem", text, report.robot)
             return  # otherwise it has not heard yet that another does it
         if mine.state in (_DONE, _FAILED) or told.state == mine.state:
             return
@@ -287,13 +287,13 @@ class Progress:
             self._done(now)
             text = f"{report.robot} did: {what}"
         elif self._looked_for(mine) and reason.startswith(Obstacle.NOT_THERE.value):
-            self._drop(mine, reason, changes)
+            yield self._drop(mine, reason)
             return
         elif told.state is _FAILED:
             if mine.kind == "search":
                 self._searched(now)
             kind, text = "failed", f"{report.robot} could not {what}: {reason or 'no reason given'}"
-        changes.append(Change(kind, text, report.robot, mine.id))
+        yield Change(kind, text, report.robot)
 
     def _done(self, one: SubTask) -> None:
         """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
@@ -313,7 +313,7 @@ class Progress:
             self.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
         self.grown = True
 
-    def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
+    def _drop(self, one: SubTask, reason: str) -> Change:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
         thing = one.object.id if one.object else ""
         for want in self.graph.wants:
@@ -325,10 +325,10 @@ class Progress:
         self.things.forget(thing)
         self.grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
-        changes.append(Change("doubted", text, one.robot, one.id))
         self.say(text)
+        return Change("doubted", text, one.robot)
 
-    def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
+    def _see(self, thing: Thing, report: RobotReport) -> Iterator[Change]:
         if self.found >= MOST_FOUND or not self._wanted(thing):
             return
         noted = self.things.integrate_report(thing, report, self.sub_tasks)
@@ -346,7 +346,7 @@ class Progress:
             self.grown = True
             room = self.graph.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
-            changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
+            yield Change("found", f"{report.robot} sees {found.id}{where}", report.robot)
 
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
@@ -380,12 +380,29 @@ class Progress:
 
     def on_stop(self, robot: str, stopped: bool, now: float) -> list[Change]:
         """Take down that a person has stopped a robot, or released it; return what changed."""
-        if not (self.heartbeats.hold if stopped else self.heartbeats.let_go)(robot, now):
+        if not self.heartbeats.hold(robot, stopped, now):
             return []
         if not stopped:
             return [self._back(robot, "is released and goes on")]
         text = f"{robot} is stopped: others do its work, or it waits for ./coterie release {robot}"
         return [Change("silent", text, robot)]
+
+    def holding(self) -> list[RobotReport]:
+        """Return the reports of robots that are alive and hold something."""
+        return [
+            report
+            for robot, report in self.reports.items()
+            if report.holding and report.task == self.id and robot not in self.heartbeats.dead
+        ]
+
+    def _at_it(self, place: SubTask) -> bool:
+        """Tell whether a robot that is to put down beside it what it could not place holds it.
+
+        Where that will lie nobody knows yet.
+        """
+        since = self._put_down.get((place.id, place.robot), -math.inf)
+        late = self.heartbeats.now - since > EMPTY_HANDS
+        return not late and any(report.robot == place.robot for report in self.holding())
 
     def _held_by(self, one: SubTask) -> str:
         """Return who holds what a place puts down ("" if nobody has picked it up)."""
@@ -410,7 +427,7 @@ class Progress:
         if one.id in self.given_up or one.state is _DONE:
             return False
         if one.state is _FAILED:
-            return not self.hands.are_at_it(one)
+            return not self._at_it(one)
         if one.robot in self.heartbeats.dead:
             # One that holds the thing gets time to return.
             return not self.heartbeats.may_return(self._held_by(one), self.options.rejoin_grace)
@@ -427,13 +444,13 @@ class Progress:
                 continue
             holder = self._held_by(one)
             holds = one.state is _FAILED and holder == one.robot not in self.heartbeats.dead
-            if holds and not self.hands.were_to(one):
+            if holds and (one.id, one.robot) not in self._put_down:
                 if not one.reason.startswith(Obstacle.NO_PATH.value):
                     if elsewhere := self._elsewhere(one):
                         again[elsewhere] = None
                         continue
-                self.hands.put_down(one)
-                if self.hands.are_at_it(one):
+                self._put_down[one.id, one.robot] = self.heartbeats.now
+                if self._at_it(one):
                     continue
             if one.state is _FAILED and self._has_failed(one):
                 continue
@@ -493,9 +510,12 @@ class Progress:
         if self._over < 0.0:
             self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.
-        return not self.hands.full() or self.heartbeats.now - self._over > EMPTY_HANDS
+        return not self.holding() or self.heartbeats.now - self._over > EMPTY_HANDS
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
-        hands, book = self.hands.told(), self.graph.book
-        return outcome_of(self.graph.wants, self.sub_tasks, self.given_up, book, hands)
+        put = [r for r in self.reports.values() if r.task == self.id and r.put_down]
+        hands = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in put]
+        hands += [f"{r.robot} still holds {inline_data(r.holding)}" for r in self.holding()]
+        graph = self.graph
+        return outcome_of(graph.wants, self.sub_tasks, self.given_up, graph.book, hands)

@@ -80,7 +80,6 @@ class ChoiceState:
     """What a robot knows when it chooses its next skill.
 
     Attributes:
-        robot: Its name.
         sub_task: What it works on.
         by_rule: What it does where no model chooses.
         step: Returns what a choice comes to, in this situation; raises CheckFailed with the reason
@@ -98,7 +97,6 @@ class ChoiceState:
         lookups: Its tools; None: none are offered.
     """
 
-    robot: str
     sub_task: SubTask
     by_rule: Option
     step: Callable[[SkillChoice], Option]
@@ -286,7 +284,6 @@ def outlook(
         near = [one for one in near if one[1] in shut]
     body = now.tools.resumes[now.robot]
     return ChoiceState(
-        robot=now.robot,
         sub_task=now.sub_task,
         by_rule=by_rule,
         step=step,

@@ -85,7 +85,8 @@ class Share:
             known = self._own.get(one.id)
             if known is None:
                 # Running, and not by this agent: by one that died. It is begun anew.
-                self._begin_anew(one)
+                begun = {"state": _PENDING} if one.state is _RUNNING else {}
+                self._own[one.id] = Work(one.model_copy(update=begun))
                 continue
             state = known.sub_task.state
             if one.state is _FAILED:
@@ -116,10 +117,6 @@ class Share:
             if one.kind == "pick" and one.robot == self.robot and one.id in ids
         ]
         return next((thing for thing in reversed(picked) if thing not in put), "")
-
-    def _begin_anew(self, one: SubTask) -> None:
-        state = _PENDING if one.state is _RUNNING else one.state
-        self._own[one.id] = Work(one.model_copy(update={"state": state}))
 
     def in_work(self) -> Work | None:
         """Return the sub-task in work, as long as it may go on."""
