@@ -126,7 +126,7 @@ async def test_each_mug_goes_to_a_robot_whose_body_gets_there(tools) -> None:
     agreed = await leader.discuss("t", "Bring all mugs to the kitchen counter", STARTS)
     given = who(leader)
     assert given["pick up mug-2"] == given["put mug-2 on counter-1"] == "walker"  # upstairs
-    assert agreed.rounds == 1 and not agreed.problems and not agreed.unassigned
+    assert agreed.rounds == 1 and not leader.progress.problems and not agreed.unassigned
     kinds = {o.id: o for o in agreed.sub_tasks}
     for one in agreed.sub_tasks:
         if one.kind == "place":
@@ -211,7 +211,7 @@ async def test_a_lying_robot_changes_nothing_but_a_noted_problem(tools, lie) -> 
     robots.lies = {"rover": LIES[lie]}
     agreed = await leader.discuss("t", words, STARTS)
     assert agreed.sub_tasks == expected.sub_tasks
-    assert agreed.problems and "rover" in agreed.problems[0]
+    assert "rover" in leader.progress.problems[0]
 
 
 async def test_every_robot_of_a_large_team_judges_its_own_share_once(tools) -> None:

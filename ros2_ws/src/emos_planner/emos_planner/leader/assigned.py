@@ -54,8 +54,7 @@ def keep_assignment(
                     against[robot] = reason
         if against:
             why_not[one.id] = against
-    notes = talk.notes + work.notes
-    note("assignment", "leader", _body(work, agreed, decided_by, why_not, notes))
+    note("assignment", "leader", _body(work, agreed, decided_by, why_not))
 
 
 def keep_hand_over(work: Progress, before: Mapping[str, str], why: str) -> None:
@@ -68,7 +67,7 @@ def keep_hand_over(work: Progress, before: Mapping[str, str], why: str) -> None:
     """
     given = {one.id: one.robot for one in work.sub_tasks}
     why_not = {id: {was: why} for id, was in before.items() if was not in ("", given[id])}
-    note("assignment", "leader", _body(work, (), "person", why_not, work.notes))
+    note("assignment", "leader", _body(work, (), "person", why_not))
 
 
 def _body(
@@ -76,7 +75,6 @@ def _body(
     agreed: Sequence[SubTask],
     decided_by: str,
     why_not: Mapping[str, Mapping[str, str]],
-    notes: Sequence[str],
 ) -> dict[str, object]:
     given = {one.id: one for one in (*work.sub_tasks, *agreed)}
     return {
@@ -93,7 +91,7 @@ def _body(
             if one.state is not _DONE or one.id in why_not
         ],
         "why_not": why_not,
-        "notes": list(dict.fromkeys(notes))[:20],
+        "notes": list(dict.fromkeys(work.notes))[-20:],
     }
 
 

@@ -39,8 +39,6 @@ class Talk:
     forbidden: dict[Pair, str] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     rounds: int = 0
 
@@ -132,7 +130,7 @@ async def ask(
     answers = await setting.channel.reflect(robots, proposal, timeout)
     for robot in answers:
         if robot not in robots:
-            _problem(setting, talk, f"{inline_data(robot)} answered without being asked", round_)
+            _problem(setting, f"{inline_data(robot)} answered without being asked", round_)
     for robot in robots:
         answer = answers.get(robot)
         own = [one.id for one in plan if one.robot == robot]
@@ -156,11 +154,11 @@ async def ask(
             continue
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:
-            _problem(setting, talk, text, round_)
+            _problem(setting, text, round_)
         setting.work.transcript.reflect(reflection, setting.clock())
         for verdict in reflection.verdicts:
             if verdict.disagreement:
-                talk.notes.append(f"{robot}: {verdict.disagreement}")
+                setting.work.notes.append(f"{robot}: {verdict.disagreement}")
             if not verdict.feasible:
                 talk.refuse(robot, verdict)
         talk.said.append(answer_line(reflection))
@@ -276,7 +274,7 @@ async def _again(
         talk.said.append(f"round {round_ + 1}, leader: {why}")
         return tuple(one for one in plan if one.robot)
     if decided.reason:
-        talk.notes.append(f"reassignment by rule: {decided.reason}")
+        setting.work.notes.append(f"reassignment by rule: {decided.reason}")
     return plan
 
 
@@ -300,7 +298,7 @@ def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dic
     return agreed
 
 
-def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
-    if len(talk.problems) < MOST_PROBLEMS:
-        talk.problems.append(text)
+def _problem(setting: Setting, text: str, round_: int) -> None:
+    if len(setting.work.problems) < MOST_PROBLEMS:
+        setting.work.problems.append(text)
     setting.work.transcript.say("problem", "leader", text, round=round_, time=setting.clock())

@@ -1,4 +1,4 @@
-"""The leader's service `hand_over`: a person's wish that another robot does a sub-task of the task in work."""
+"""The leader's service `hand_over`: a person wishes that another robot does a sub-task."""
 
 from __future__ import annotations
 

@@ -53,7 +53,6 @@ class Agreement:
     rounds: int = 0
     unassigned: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
-    problems: Sequence[str] = ()
     decided_by: str = "rule"
 
 
@@ -69,7 +68,7 @@ def with_offers(
     given: dict[str, str] = {}
     for id in open_:
         unit = [one.id for one in work.graph.unit(id) if one.id in open_]
-        offered = (robot for id in unit for robot in work.offers.get(id, ()) if robot in robots)
+        offered = (robot for id in unit for robot in work.offering(id) if robot in robots)
         fit = (robot for robot in offered if not any((id, robot) in forbidden for id in unit))
         given |= dict.fromkeys(unit, next(fit, ""))
     plan = (o.model_copy(update={"robot": given.get(o.id, o.robot)}) for o in share.sub_tasks)
@@ -277,7 +276,6 @@ class Leader:
             setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
         work.round += talk.rounds
-        work.notes += talk.notes
         unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
         for (id, robot), why in talk.forbidden.items():
             if (id, robot) not in before and robot not in talk.left_out:
@@ -285,11 +283,8 @@ class Leader:
         if keeping():
             keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
         work.take(agreed, unassigned, talk.left_out)
-        work.problems += talk.problems
-        rounds, left_out, problems = talk.rounds, talk.left_out, talk.problems
-        return Agreement(
-            work.sub_tasks, self.notes, rounds, unassigned, left_out, problems, decided_by
-        )
+        rounds, left_out = talk.rounds, talk.left_out
+        return Agreement(work.sub_tasks, self.notes, rounds, unassigned, left_out, decided_by)
 
     def _setting(
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel

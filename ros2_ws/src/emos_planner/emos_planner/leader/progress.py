@@ -114,10 +114,9 @@ class Progress:
         transcript: What was said.
         request: What was read of the words.
         round: Rounds discussed so far.
-        notes: What a person should know.
+        notes: What a person should know of how it went.
         problems: What robots did that they must not.
         reports: The robots' last ones.
-        offers: Sub-task -> robots that would do it.
         places: Thing -> where it was to go, in turn.
         grown: Whether something was found that makes new sub-tasks, or ends others.
         found: How many things were found.
@@ -133,7 +132,6 @@ class Progress:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     reports: dict[str, RobotReport] = field(default_factory=dict)
-    offers: dict[str, dict[str, None]] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
     grown: bool = False
     found: int = 0
@@ -236,7 +234,8 @@ class Progress:
         if report.task and report.task != self.id:
             return
         for id in report.offers:
-            yield from self._offered(id, robot)
+            if before is None or id not in before.offers:
+                yield from self._offered(id, robot)
         self.graph.book.hear(robot, report.looked)
         same = before is not None and before.task == report.task
         if not (same and before and before.found == report.found):
@@ -254,15 +253,16 @@ class Progress:
 
     def _offered(self, id: str, robot: str) -> Iterator[Change]:
         """Take down that a robot would do what nobody could, as far as the leader knew."""
-        one = self.graph.sub_tasks.get(id)
-        if one is None or robot in self.offers.setdefault(id, {}):
-            return
-        self.offers[id][robot] = None
-        if id in self.given_up and one.state is _PENDING:
+        if id in self.given_up and self.graph.sub_tasks[id].state is _PENDING:
             if robot not in self.graph.failures.get(id, {}):
                 for other in self.graph.unit(id):
                     self.given_up.pop(other.id, None)
                 yield Change("help", f"{robot} offers to do {id}", robot)
+
+    def offering(self, id: str) -> list[str]:
+        """Return the robots that would do a sub-task."""
+        mine = (r for r in self.reports.values() if r.task in ("", self.id))
+        return [report.robot for report in mine if id in report.offers]
 
     def _state(self, told: SubTask, report: RobotReport) -> Iterator[Change]:
         mine = self.graph.sub_tasks.get(told.id)

@@ -40,8 +40,7 @@ _PARTS: dict[str, tuple[type[BaseModel], Callable[[Progress], Any]]] = {
     "task": (
         _kept_of(
             Progress,
-            *("id", "words", "round", "notes", "request", "problems", "offers", "places"),
-            *("grown", "found"),
+            *("id", "words", "round", "notes", "request", "problems", "places", "grown", "found"),
         ),
         lambda work: work,
     ),
