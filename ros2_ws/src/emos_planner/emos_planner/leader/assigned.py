@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Vec3
-from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
@@ -23,7 +22,6 @@ def keep_assignment(
     talk: Talk,
     agreed: Sequence[SubTask],
     starts: Mapping[str, Vec3 | None],
-    resumes: Mapping[str, Resume],
     toolbox: Toolbox,
     decided_by: str,
 ) -> None:
@@ -34,16 +32,16 @@ def keep_assignment(
         talk: What was said.
         agreed: The sub-tasks that were given out now; `robot` is "" where nobody does one.
         starts: The robots that were there -> where they were [m].
-        resumes: All robots of the team.
-        toolbox: Tells what each could have done.
+        toolbox: Tells what each robot of the team could have done.
         decided_by: Whose plan the first proposal was.
     """
     small = len(agreed) * len(starts) <= _MOST_ESTIMATES
-    never = work.graph.forbidden([*starts, *resumes])
+    team = dict.fromkeys((*starts, *toolbox.resumes))
+    never = work.graph.forbidden(team)
     why_not: dict[str, dict[str, str]] = {}
     for one in agreed[:200]:
         against = {}
-        for robot in [*starts, *(r for r in resumes if r not in starts)]:
+        for robot in team:
             if robot != one.robot:
                 reason = _reason(one, robot, work, talk) or never.get((one.id, robot), "")
                 if not reason and robot not in starts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
@@ -135,22 +136,13 @@ async def ask(
         answer = answers.get(robot)
         own = [one.id for one in plan if one.robot == robot]
         if answer is None:
-            talk.left_out[robot] = f"no answer within {timeout:g} s"
-            talk.said.append(f"round {round_ + 1}, {robot}: no answer within {timeout:g} s")
-            setting.work.transcript.say(
-                "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
-                time=setting.clock(),
-            )  # fmt: skip
+            talk.left_out[robot] = why = f"no answer within {timeout:g} s"
+            talk.said.append(f"round {round_ + 1}, {robot}: {why}")
+            now, say = setting.clock(), setting.work.transcript.say
+            say("silent", robot, f"{why}: left out", round=round_, time=now)
+            silent = partial(Verdict, feasible=False, obstacle=Obstacle.NO_ANSWER, reason=why)
             for id in own:
-                talk.refuse(
-                    robot,
-                    Verdict(
-                        sub_task=id,
-                        feasible=False,
-                        obstacle=Obstacle.NO_ANSWER,
-                        reason=f"no answer within {timeout:g} s",
-                    ),
-                )
+                talk.refuse(robot, silent(sub_task=id))
             continue
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:

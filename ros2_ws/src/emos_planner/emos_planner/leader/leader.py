@@ -23,7 +23,7 @@ from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
-from emos_planner.allocation.problem import Pair
+from emos_planner.allocation.problem import OPEN, Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
 from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
@@ -248,7 +248,8 @@ class Leader:
             sub_tasks: Sequence[SubTask], robots: Collection[str], forbidden: Mapping[Pair, str]
         ) -> Share:
             ids = {one.id for one in sub_tasks}
-            fixed = {one.id: one for one in work.begun() if one.id not in ids}
+            others = (one for one in work.sub_tasks if one.id not in ids)
+            fixed = {one.id: one for one in others if one.state not in OPEN}
             plan, seed = [*fixed.values(), *sub_tasks], self.options.seed
             where = {robot: starts.get(robot) for robot in robots}
             share = assign(plan, where, self.toolbox(), forbidden=forbidden, seed=seed)
@@ -281,7 +282,7 @@ class Leader:
             if (id, robot) not in before and robot not in talk.left_out:
                 work.graph.rule_out(id, robot, why)  # who was left out may answer next time
         if keeping():
-            keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
+            keep_assignment(work, talk, agreed, starts, self.toolbox(), decided_by)
         work.take(agreed, unassigned, talk.left_out)
         rounds, left_out = talk.rounds, talk.left_out
         return Agreement(work.sub_tasks, self.notes, rounds, unassigned, left_out, decided_by)
@@ -363,8 +364,7 @@ class Leader:
             return talk
 
         asked = ask_robot if channel is not None else None
-        lookups = self._lookups(starts)
-        return await hand_over(work, wish, starts, self.resumes, lookups, asked)
+        return await hand_over(work, wish, self._lookups(starts), asked)
 
     # -- after a restart ------------------------------------------------------------------------
 

@@ -155,10 +155,6 @@ class Progress:
         """Sub-tasks that nobody does -> why."""
         return self.graph.given_up
 
-    def begun(self) -> list[SubTask]:
-        """Return the sub-tasks that are done or running."""
-        return [one for one in self.sub_tasks if one.state in (_RUNNING, _DONE)]
-
     def say(self, text: str) -> None:
         """Keep in the transcript what the leader has decided."""
         self.transcript.say("statement", "leader", text, round=self.round, time=self.heartbeats.now)

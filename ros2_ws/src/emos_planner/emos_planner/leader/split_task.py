@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
 from coterie_llm import (
@@ -102,13 +102,7 @@ def with_known_ids(plan: Sequence[SubTask], known: Sequence[SubTask]) -> tuple[S
     return tuple(out)
 
 
-class Reply(BaseModel):
-    """What replies of models have in common: fields that nobody asked for are passed over."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class SplitItem(Reply):
+class SplitItem(BaseModel):
     """One sub-task as a model writes it."""
 
     id: str = Field(min_length=1, max_length=60, description="short and unique, e.g. pick-1")
@@ -128,7 +122,7 @@ class SplitItem(Reply):
     same_robot_as: str = Field("", max_length=60, description="place only: id of its pick")
 
 
-class SplitReply(Reply):
+class SplitReply(BaseModel):
     """A task split into sub-tasks, each given to a robot."""
 
     reason: str = Field(

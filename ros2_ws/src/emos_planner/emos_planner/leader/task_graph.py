@@ -62,12 +62,15 @@ class Want:
         """What detectors call the thing."""
         return self.phrase.label or self.phrase.noun
 
+    def mentioned(self) -> list[Phrase]:
+        """Return all that the words name."""
+        said = [phrase for phrase in (self.phrase, self.target) if phrase is not None]
+        return [inner for whole in said for inner in whole.mentioned()]
+
     @property
     def unheard(self) -> tuple[str, ...]:
         """Words that say which things are meant, and that no robot can tell ("warm")."""
-        said = [phrase for phrase in (self.phrase, self.target) if phrase is not None]
-        every = [inner for whole in said for inner in whole.mentioned()]
-        words = dict.fromkeys(word for phrase in every for word in phrase.ignored)
+        words = dict.fromkeys(word for phrase in self.mentioned() for word in phrase.ignored)
         return tuple(word for word in words if word not in _TELL_NOTHING)
 
     @property
@@ -312,7 +315,7 @@ class TaskGraph:
                 rooms=(room,),
                 robot=want.robot,
                 enough=enough,
-                looked=book.looked(label),
+                looked=book.belief(label).of_robots(),
             )
             for robot in tried.get(room, ()):
                 self.rule_out(id, robot, f"it has searched {name} already")

@@ -8,7 +8,6 @@ from coterie_core.household import load_household
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
-from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import commands_of
@@ -79,8 +78,7 @@ def _check_target(want: Want, resolver: Resolver) -> None:
 
 
 def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
-    said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
-    for phrase in [inner for whole in said for inner in whole.mentioned()]:
+    for phrase in want.mentioned():
         if phrase.ignored:
             graph.note(
                 f"robots cannot tell {' and '.join(repr(w) for w in phrase.ignored)}: "
