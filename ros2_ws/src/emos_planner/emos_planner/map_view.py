@@ -74,17 +74,10 @@ def map_view(
         key=lambda id: (ranked[id], scene.objects[id].label.top not in near, *variety[id]),
     )
     wanted = [id for id in order if not understood or ranked[id] < _OTHER]
-    lines: list[str] = []
-    detailed: list[str] = []
-    used = 0
-    for id in wanted:
-        line = thing_line(scene.objects[id], scene)
-        if used + len(line) > _DETAIL * limit:
-            break
-        lines.append(line)
-        detailed.append(id)
-        used += len(line) + 1
-    left = max(0, limit - len(house) - used)
+    told = (thing_line(scene.objects[id], scene) for id in wanted)
+    lines = _fitting(told, _DETAIL * limit + 1)
+    detailed = wanted[: len(lines)]
+    left = max(0, limit - len(house) - sum(len(line) + 1 for line in lines))
     rest, named = _by_room(scene, [id for id in order if id not in set(detailed)], left)
     out = len(scene.objects) - len(detailed) - len(named)
     others = rest + (f"\n({out} more things are left out)" if out else "")
@@ -219,16 +212,21 @@ def floor_height(scene: SceneGraph, thing: SceneObject) -> float:
 
 def whole_lines(lines: Sequence[str], limit: int, what: str) -> str:
     """Return as many whole lines as fit, and how many are left out."""
-    kept: list[str] = []
-    used = 0
-    for line in lines:
-        if used + len(line) + 1 > limit:
-            break
-        kept.append(line)
-        used += len(line) + 1
+    kept = _fitting(lines, limit)
     if len(kept) < len(lines):
         kept.append(f"({len(lines) - len(kept)} more {what} are left out)")
     return "\n".join(kept)
+
+
+def _fitting(lines: Iterable[str], limit: float) -> list[str]:
+    """Return as many of the first lines as fit, their ends included."""
+    kept: list[str] = []
+    for line in lines:
+        limit -= len(line) + 1
+        if limit < 0:
+            break
+        kept.append(line)
+    return kept
 
 
 def _by_room(scene: SceneGraph, ids: Sequence[str], limit: int) -> tuple[str, list[str]]:

@@ -171,7 +171,7 @@ async def test_a_detection_that_nobody_can_confirm_blocks_nothing(make) -> None:
     told = detect.model_copy(update={"state": FAILED, "reason": "not_there: looked 4 times"})
     changes = leader.update(RobotReport(robot=detect.robot, task="t", sub_tasks=(told,)))
     assert "doubted" in {change.kind for change in changes}
-    assert "taken for a mistake" in leader.transcript.to_markdown()
+    assert "taken for a mistake" in leader.progress.transcript.to_markdown()
     leader.update(RobotReport(robot="rover", task="t", found=(MUG, ghost)))  # it still has it
     await leader.replan(starts(leader))
     await carry_out(leader)

@@ -147,7 +147,7 @@ async def test_what_one_refuses_another_gets_and_the_reason_is_kept(tools) -> No
     agreed = await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     assert who(leader)["pick up mug-1"] == "walker"
     assert agreed.rounds >= 1
-    text = leader.transcript.to_markdown()
+    text = leader.progress.transcript.to_markdown()
     if len(robots.asked) > 1:
         assert "too heavy for me" in text and "too_heavy" in text
 
@@ -173,7 +173,7 @@ async def test_silent_robots_are_left_out_and_said_so(tools) -> None:
     assert chosen in agreed.left_out and "no answer" in agreed.left_out[chosen]
     assert all(o.robot != chosen for o in agreed.sub_tasks)
     assert all(o.robot for o in agreed.sub_tasks)
-    assert "left out" in leader.transcript.to_markdown()
+    assert "left out" in leader.progress.transcript.to_markdown()
 
 
 LIES = {
@@ -557,7 +557,7 @@ async def test_words_that_mean_nothing_are_refused(tools) -> None:
 async def test_the_transcript_is_json_and_markdown(tools, tmp_path) -> None:
     leader, _ = make(tools)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.transcript.save(tmp_path)
+    leader.progress.transcript.save(tmp_path)
     data = json.loads((tmp_path / "discussion.json").read_text())
     assert data["words"].startswith("bring") and data["turns"][0]["text"].startswith("I read: ")
     assert data["turns"][1]["kind"] == "propose"

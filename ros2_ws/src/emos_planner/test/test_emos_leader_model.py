@@ -172,7 +172,7 @@ async def test_a_valid_plan_of_a_model_is_what_is_done(tools) -> None:
     assert agreed.decided_by == "model"
     assert {one.robot for one in agreed.sub_tasks} == {"walker"}
     assert {one.robot for one in (await by_rule(tools)).sub_tasks} != {"walker"}
-    assert "the walker gets everywhere" in leader.transcript.to_markdown()
+    assert "the walker gets everywhere" in leader.progress.transcript.to_markdown()
 
 
 def broken(change):

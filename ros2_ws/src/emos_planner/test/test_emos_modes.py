@@ -250,7 +250,9 @@ async def test_a_models_no_moves_a_sub_task_and_the_others_hear_why(tools) -> No
         ("place", "walker"),
     }
     assert agreed.decided_by == "model"
-    assert tea in leader.transcript.to_markdown() and any("tools say" in n for n in agreed.notes)
+    assert tea in leader.progress.transcript.to_markdown() and any(
+        "tools say" in n for n in agreed.notes
+    )
     kinds = [title(body) for body in asked]
     if "ReassignReply" in kinds:
         assert tea in labelled(asked[kinds.index("ReassignReply")], "what was said so far")

@@ -20,7 +20,7 @@ from emos_planner.leader.task_graph import SEEN, TaskGraph, Want, named
 ROOMS_PER_SEARCH = 4
 """Rooms that one search sub-task holds: few enough to share a search among robots."""
 MOST_THINGS = 60
-"""Things that one want may move: a map full of phantoms must not fill the team's day."""
+"""Things that one want may move, and a robot reports: phantoms must not fill the team's day."""
 MOST_LABELS = 3
 """Labels that are searched for where several will do: the likeliest."""
 _DONE = SubTaskState.DONE

@@ -152,15 +152,6 @@ class Leader:
         return self._current
 
     @property
-    def transcript(self) -> Transcript:
-        """What was said about the task.
-
-        Raises:
-            RuntimeError: No task was discussed.
-        """
-        return self.progress.transcript
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know about how the task was taken."""
         if self._current is None:

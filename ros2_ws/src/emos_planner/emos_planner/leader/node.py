@@ -40,7 +40,7 @@ from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.channel import TICK, DiscussionTopic
-from emos_planner.leader.gathering import Gathering
+from emos_planner.leader.gathering import GATHER, Gathering
 from emos_planner.leader.hand_over import SERVICE, Wish
 from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
@@ -418,7 +418,7 @@ class LeaderNode(AgentNode):
         """Publish who does what now, keep the transcript."""
         self._publish()
         if self.leader is not None:
-            self._files.save_transcript(self.leader.transcript)
+            self._files.save_transcript(self.leader.progress.transcript)
         self._news.set()
 
     def _publish(self) -> None:
@@ -520,7 +520,7 @@ class LeaderNode(AgentNode):
 
     async def _tell_lost(self) -> None:
         """Say so where robots work on a task that nobody remembers."""
-        await asyncio.sleep(2.0)
+        await asyncio.sleep(GATHER)
         for robot, report in self.team.reports.items():
             if report.task and not report.waiting and not self._busy:
                 self.problem(

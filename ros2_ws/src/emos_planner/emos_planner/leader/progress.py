@@ -233,8 +233,7 @@ class Progress:
             if before is None or id not in before.offers:
                 yield from self._offered(id, robot)
         self.graph.book.hear(robot, report.looked)
-        same = before is not None and before.task == report.task
-        if not (same and before and before.found == report.found):
+        if before is None or (before.task, before.found) != (report.task, report.found):
             for thing in report.found:
                 yield from self._see(thing, report)
         for told in report.sub_tasks:

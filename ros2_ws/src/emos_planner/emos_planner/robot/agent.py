@@ -45,6 +45,7 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.leader.expand import MOST_THINGS
 from emos_planner.leader.options import ResumePrompts
 from emos_planner.lookups import Lookups
 from emos_planner.robot.choose import (
@@ -64,10 +65,6 @@ from emos_planner.robot.witness import Witness
 
 _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
-
-
-_MOST_FOUND = 60
-"""Things that a report tells of."""
 
 
 class AgentLimits(ResumePrompts):
@@ -448,7 +445,7 @@ class RobotAgent:
             help=self.talk.asked,
             offers=self.talk.offers,
             sub_tasks=self.share.sub_tasks,
-            found=tuple(found[:_MOST_FOUND]),
+            found=tuple(found[:MOST_THINGS]),
             put_down=self.executive.clearing.told,
             looked=self.executive.looks.report(),
         )

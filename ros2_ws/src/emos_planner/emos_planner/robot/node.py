@@ -90,8 +90,6 @@ KINDS: dict[int, Kind] = {
 }
 """Kinds of TeamMessage about tasks that these robots read."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
-REFLECT_PATIENCE = 20.0
-"""How long a proposal waits for the robot's own resume and map [s of wall time]."""
 HEARTBEAT = 1.0
 """Longest time between two reports, and between looks for work [s of wall time].
 
@@ -315,16 +313,17 @@ class RobotNode(AgentNode):
         self.run(self._reflect_in_time(proposal), "reflect")
 
     async def _reflect_in_time(self, proposal: Proposal) -> None:
-        with due_in(self.parameters["reflect_timeout"]):
-            await self._reflect(proposal)
+        limit = self.parameters["reflect_timeout"]
+        with due_in(limit):
+            try:
+                await in_time(self._ready.wait(), limit)
+            except asyncio.TimeoutError:
+                lacks = "resume" if self._resume is None else "map"
+                self.problem(f"cannot reflect: no {lacks} has come within {limit:g} s")
+            else:
+                await self._reflect(proposal)
 
     async def _reflect(self, proposal: Proposal) -> None:
-        try:
-            await in_time(self._ready.wait(), REFLECT_PATIENCE)
-        except asyncio.TimeoutError:
-            lacks = "resume" if self._resume is None else "map"
-            self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
-            return
         assert self.agent is not None
         self._proposed = (proposal.task, proposal.words)
         if self.agent.task == proposal.task:
