@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
 from networkx import DiGraph, Graph, connected_components, topological_generations
 
 from coterie_core.geometry import Vec3
@@ -186,23 +187,18 @@ def _costs(
     work = [answer.work if answer.feasible else 0.0 for answer in answers]
     kind = estimates.toolbox.kind(robots.names[robots.first[group]])
     spots: list[Vec3 | None] = [a.spot if a.feasible else None for a in answers]
-    all_spots = spots + [
-        start if robots.class_of[r] == group else None for r, start in enumerate(robots.starts)
+    spots += [
+        start if of == group else None
+        for of, start in zip(robots.class_of, robots.starts, strict=True)
     ]
-    known = [k for k, spot in enumerate(all_spots) if spot is not None]
-    unique = list(dict.fromkeys(spot for spot in all_spots if spot is not None))
-    row = {spot: k for k, spot in enumerate(unique)}
-    lengths = kind.ways.matrix(unique)
-    times, travel = kind.ways.time_of(lengths), [[NOBODY_KNOWS_WAY] * count for _ in range(nodes)]
-    times = times.clip(max=_NO_WAY)
-    rows = [row[spot] for spot in all_spots if spot is not None]
+    known = {k: spot for k, spot in enumerate(spots) if spot is not None}
+    row = {spot: k for k, spot in enumerate(dict.fromkeys(known.values()))}
+    times = kind.ways.time_of(kind.ways.matrix([*row])).clip(max=_NO_WAY)
+    rows = [row[spot] for spot in known.values()]
     columns = [k for k in known if k < count]
-    picked = [row[spot] for spot in spots if spot is not None]
-    table = times[rows][:, picked].tolist()
-    for i, node in enumerate(known):
-        for j, job in enumerate(columns):
-            travel[node][job] = table[i][j]
-    return work, travel
+    travel = np.full((nodes, count), NOBODY_KNOWS_WAY)
+    travel[np.ix_([*known], columns)] = times[np.ix_(rows, rows[: len(columns)])]
+    return work, travel.tolist()
 
 
 def why_nobody(

@@ -376,10 +376,6 @@ class Leader:
         transcript = Transcript(task.id, task.words, self._on_turn)
         self._current = task_of(kept.state, self.scene, self.options, transcript)
 
-    def forget(self) -> None:
-        """Drop the task: cancelled, or at its end."""
-        self._current = None
-
 
 def rules_decider(who: str = "leader") -> Decider:
     """Return a decider that asks no model."""
