@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from types import MappingProxyType
 
 import numpy as np
@@ -208,25 +209,19 @@ def why_nobody(
     bound: Mapping[str, str],
 ) -> dict[str, Verdict]:
     """Return robot -> why it cannot do a unit."""
-    out = {}
-    for r, name in enumerate(estimates.robots.names):
-        group = estimates.robots.class_of[r]
-        verdict: Verdict | None = None
-        for j in unit:
-            job = jobs[j]
-            answer = estimates.of(group, job)
-            if not answer.feasible:
-                verdict = answer.verdict(job.id)
-            elif (job.id, name) in estimates.forbidden:
-                verdict = _no(job.id, estimates.forbidden[job.id, name][:500])
-            elif bound.get(job.same_robot_as, name) != name:
-                verdict = _no(
-                    job.id, f"{bound[job.same_robot_as]} has begun with {job.same_robot_as}"
-                )
-            if verdict is not None:
-                break
-        if verdict is not None:
-            out[name] = verdict
+    out: dict[str, Verdict] = {}
+    pairs = zip(estimates.robots.names, estimates.robots.class_of, strict=True)
+    for (name, group), j in product(pairs, unit):
+        if name in out:
+            continue
+        job = jobs[j]
+        answer, other = estimates.of(group, job), bound.get(job.same_robot_as, name)
+        if not answer.feasible:
+            out[name] = answer.verdict(job.id)
+        elif (job.id, name) in estimates.forbidden:
+            out[name] = _no(job.id, estimates.forbidden[job.id, name][:500])
+        elif other != name:
+            out[name] = _no(job.id, f"{other} has begun with {job.same_robot_as}")
     return out
 
 
