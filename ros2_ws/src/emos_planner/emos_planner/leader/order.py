@@ -52,8 +52,7 @@ def block(graph: TaskGraph) -> None:
         if lost in graph.waits.get(one.id, ()):
             graph.change(one.id, depends_on=tuple(id for id in one.depends_on if id != lost))
         else:
-            graph.given_up[one.id] = reason = _waits(lost)
-            graph.change(one.id, reason=reason)
+            graph.give_up(one.id, _waits(lost))
 
 
 def _waits(lost: str) -> str:

@@ -181,8 +181,7 @@ class Progress:
             graph.open_again(one.id, one.robot)
             if not one.robot:
                 verdicts, failed = unassigned.get(one.id, {}), graph.failures.get(one.id, {})
-                graph.given_up[one.id] = why = why_nobody(one, verdicts, failed)
-                graph.change(one.id, reason=why)
+                graph.give_up(one.id, why_nobody(one, verdicts, failed))
                 self.grown = self.grown or one.kind == "search"
         for one in agreed:
             if one.robot or one.id not in graph.given_up:
@@ -456,9 +455,8 @@ class Progress:
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
-                reason = f"{thing} is in the hand of {holder}, which is silent"
-                graph.change(one.id, state=_FAILED, reason=reason)
-                self.given_up[one.id] = reason
+                why = f"{thing} is in the hand of {holder}, which is silent"
+                graph.give_up(one.id, why, state=_FAILED)
                 continue
             again[one.id] = None
             # Who picks, places: the pair goes to another robot together.

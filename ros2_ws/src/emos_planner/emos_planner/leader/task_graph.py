@@ -151,6 +151,11 @@ class TaskGraph:
         self.given_up.pop(id, None)
         return self.change(id, state=SubTaskState.PENDING, robot=robot, reason="")
 
+    def give_up(self, id: str, why: str, **fields: Any) -> None:
+        """Take down that nobody does a sub-task, and why."""
+        self.given_up[id] = why
+        self.change(id, reason=why, **fields)
+
     def remove(self, id: str, instead: str = "") -> None:
         """Drop a sub-task; what waits for it waits for another one instead ("": for none)."""
         self.removed.add(id)
