@@ -185,22 +185,14 @@ def thing_line(thing: SceneObject, scene: SceneGraph, here: Vec3 | None = None) 
         parts.append(f"surfaces at {', '.join(tops)} m")
     if inner:
         parts.append(f"space inside at {', '.join(inner)} m")
-    for name in ("mass", "mass_kg"):
-        if thing.properties.get(name):
-            parts.append(f"weighs {inline_data(thing.properties[name], limit=20)} kg")
-            break
-    if thing.properties.get("color"):
-        parts.append(f"color {inline_data(color_said(thing), limit=30)}")
+    if mass := thing.properties.get("mass") or thing.properties.get("mass_kg"):
+        parts.append(f"weighs {inline_data(mass, limit=20)} kg")
+    if color := thing.properties.get("color"):
+        parts.append(f"color {inline_data(color_name(color) or color, limit=30)}")
     if here is not None:
         away = ((x - here[0]) ** 2 + (y - here[1]) ** 2) ** 0.5
         parts.append(f"{away:.1f} m from you as the crow flies")
     return "; ".join(parts)
-
-
-def color_said(thing: SceneObject) -> str:
-    """Return a thing's color as people call it."""
-    text = thing.properties.get("color", "")
-    return color_name(text) or text
 
 
 def floor_height(scene: SceneGraph, thing: SceneObject) -> float:

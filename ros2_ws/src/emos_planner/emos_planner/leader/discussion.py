@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -67,7 +66,6 @@ class Setting:
     solve: Solver
     decider: Decider
     channel: Channel
-    clock: Callable[[], float] = time.monotonic
 
 
 async def discuss(
@@ -126,7 +124,7 @@ async def ask(
         sub_tasks=tuple(plan),
         sole=_sole(setting, robots, plan, talk),
     )
-    setting.work.transcript.propose(proposal, robots, setting.clock())
+    setting.work.transcript.propose(proposal, robots)
     timeout = setting.work.options.reflect_timeout
     answers = await setting.channel.reflect(robots, proposal, timeout)
     for robot in answers:
@@ -138,8 +136,7 @@ async def ask(
         if answer is None:
             talk.left_out[robot] = why = f"no answer within {timeout:g} s"
             talk.said.append(f"round {round_ + 1}, {robot}: {why}")
-            now, say = setting.clock(), setting.work.transcript.say
-            say("silent", robot, f"{why}: left out", round=round_, time=now)
+            setting.work.transcript.say("silent", robot, f"{why}: left out", round=round_)
             silent = partial(Verdict, feasible=False, obstacle=Obstacle.NO_ANSWER, reason=why)
             for id in own:
                 talk.refuse(robot, silent(sub_task=id))
@@ -147,7 +144,7 @@ async def ask(
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:
             _problem(setting, text, round_)
-        setting.work.transcript.reflect(reflection, setting.clock())
+        setting.work.transcript.reflect(reflection)
         for verdict in reflection.verdicts:
             if verdict.disagreement:
                 setting.work.notes.append(f"{robot}: {verdict.disagreement}")
@@ -262,7 +259,7 @@ async def _again(
         )
         why = inline_data(decided.reply.reason, limit=400) or "no reason given"
         said = f"who takes over is the model's choice ({decided.model}): {why}"
-        setting.work.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
+        setting.work.transcript.say("statement", "leader", said, round=round_)
         talk.said.append(f"round {round_ + 1}, leader: {why}")
         return tuple(one for one in plan if one.robot)
     if decided.reason:
@@ -293,4 +290,4 @@ def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dic
 def _problem(setting: Setting, text: str, round_: int) -> None:
     if len(setting.work.problems) < MOST_PROBLEMS:
         setting.work.problems.append(text)
-    setting.work.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
+    setting.work.transcript.say("problem", "leader", text, round=round_)

@@ -167,6 +167,9 @@ class Leader:
     def _lookups(self, starts: Mapping[str, Vec3 | None]) -> Lookups:
         return Lookups(self.toolbox(), starts, asking=self._asking)
 
+    def _transcript(self, task: str, words: str) -> Transcript:
+        return Transcript(task, words, self._on_turn, lambda: self.clock())
+
     # -- stage 1 --------------------------------------------------------------------------------
 
     async def discuss(
@@ -204,7 +207,7 @@ class Leader:
         if current().task != task:  # else whoever took it in has kept it, as it was given
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
-        transcript = Transcript(task, words, self._on_turn)
+        transcript = self._transcript(task, words)
         if request is None:
             names = Vocabulary.of(self.scene, robots)
             request = await read_request(words, names, self.decider, "do")
@@ -212,7 +215,7 @@ class Leader:
         graph = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
         read = f"I read: {request.told()}"
         note("read", "leader", {"words": read})
-        transcript.say("statement", "leader", read, time=self.clock())
+        transcript.say("statement", "leader", read)
         if not graph.sub_tasks:
             raise NotUnderstood(nothing_to_do(graph), "nothing")
         work = Progress(task, words, graph, self.options, transcript, request)
@@ -230,7 +233,7 @@ class Leader:
         if len(starts) > self.options.group_size:
             return work.sub_tasks, second, "rule"
         state = split_state(work, second, self._lookups(starts))
-        return await split(work, second, state, self.decider, self._meanings, self.clock)
+        return await split(work, second, state, self.decider, self._meanings)
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Solver:
         """Return the solver for what is still open; what is done or running stays as it is."""
@@ -282,7 +285,7 @@ class Leader:
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
         lookups, solve = self._lookups(starts), self._solve(work, starts)
-        return Setting(work, lookups, solve, self.decider, channel, self.clock)
+        return Setting(work, lookups, solve, self.decider, channel)
 
     # -- stage 2 --------------------------------------------------------------------------------
 
@@ -373,7 +376,7 @@ class Leader:
         self._toolbox = None
         task = kept.state.task
         belong(task=task.id)
-        transcript = Transcript(task.id, task.words, self._on_turn)
+        transcript = self._transcript(task.id, task.words)
         self._current = task_of(kept.state, self.scene, self.options, transcript)
 
 

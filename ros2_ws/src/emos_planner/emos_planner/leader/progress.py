@@ -157,7 +157,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Keep in the transcript what the leader has decided."""
-        self.transcript.say("statement", "leader", text, round=self.round, time=self.heartbeats.now)
+        self.transcript.say("statement", "leader", text, round=self.round)
 
     # -- who does what --------------------------------------------------------------------------
 

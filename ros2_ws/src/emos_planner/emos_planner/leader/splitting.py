@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from coterie_core.tasks import SubTask
@@ -51,7 +50,6 @@ async def split(
     state: SplitState,
     decider: Decider,
     meanings: Meanings | None,
-    clock: Callable[[], float],
 ) -> Split:
     """Have a model split a task; where it does not, the solver's plan counts, which notes tell.
 
@@ -61,7 +59,6 @@ async def split(
         state: What the model is told.
         decider: Asks it.
         meanings: Compares the task with labels.
-        clock: Time for the transcript [s].
     """
     if not decider.rule_only:
         scene = state.lookups.toolbox.scene
@@ -70,14 +67,14 @@ async def split(
         state = replace(state, likeness=likeness)
     decided = await decider.decide(SplitTask(), state)
     follow(decided.trace)
-    work.transcript.asked(decided.tool_uses, clock())
+    work.transcript.asked(decided.tool_uses)
     if decided.decided_by == "rule":
         if decided.reason:
             work.notes.append(f"the solver's plan counts: {decided.reason}")
         return work.sub_tasks, second, "rule"
     why = inline_data(decided.reply.reason, limit=400) or "no reason given"
     said = f"the plan is the model's ({decided.model}): {why}"
-    work.transcript.say("statement", "leader", said, time=clock())
+    work.transcript.say("statement", "leader", said)
     graph, model = work.graph, sub_tasks_of_reply(state, decided.reply)
     plan, left_out = with_all_asked(graph, model, second.sub_tasks)
     work.notes += left_out
