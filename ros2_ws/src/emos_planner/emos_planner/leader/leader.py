@@ -30,7 +30,7 @@ from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, 
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Change, Progress
-from emos_planner.leader.splitting import Split, split, split_state
+from emos_planner.leader.splitting import split
 from emos_planner.leader.state_file import Kept, state_of, task_of
 from emos_planner.leader.transcript import Transcript, Turn
 from emos_planner.leader.understand import nothing_to_do, understand
@@ -219,21 +219,21 @@ class Leader:
         if not graph.sub_tasks:
             raise NotUnderstood(nothing_to_do(graph), "nothing")
         work = Progress(task, words, graph, self.options, transcript, request)
-        sub_tasks, first, decided_by = await self._split(work, starts)
+        first, decided_by = await self._split(work, starts)
         self._current = work
-        return await self._agree(work, sub_tasks, first, starts, decided_by)
+        return await self._agree(work, work.sub_tasks, first, starts, decided_by)
 
-    async def _split(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Split:
-        """Return the sub-tasks, the first proposal, and whose it is.
+    async def _split(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> tuple[Share, str]:
+        """Return the first proposal, and whose it is.
 
         A model sees at most `group_size` robots: of a larger team the solver's plan counts.
         """
         never = work.graph.forbidden(starts)
         second = self._solve(work, starts)(work.sub_tasks, starts, never)
         if len(starts) > self.options.group_size:
-            return work.sub_tasks, second, "rule"
-        state = split_state(work, second, self._lookups(starts))
-        return await split(work, second, state, self.decider, self._meanings)
+            return second, "rule"
+        lookups = self._lookups(starts)
+        return await split(work, second, lookups, self.decider, self._meanings)
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Solver:
         """Return the solver for what is still open; what is done or running stays as it is."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from coterie_core.tasks import SubTask
 from coterie_llm import Decider, inline_data
 from coterie_safety.why import follow
 from coterie_world.meaning import Meanings, likeness_by_label
@@ -14,9 +13,6 @@ from emos_planner.leader.briefing import body_text, brief_body, where_text
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.split_task import SplitState, SplitTask, sub_tasks_of_reply
 from emos_planner.lookups import Lookups
-
-Split = tuple[tuple[SubTask, ...], Share, str]
-"""The sub-tasks, the first proposal, and whose it is."""
 
 
 def split_state(work: Progress, second: Share, lookups: Lookups) -> SplitState:
@@ -47,23 +43,25 @@ def split_state(work: Progress, second: Share, lookups: Lookups) -> SplitState:
 async def split(
     work: Progress,
     second: Share,
-    state: SplitState,
+    lookups: Lookups,
     decider: Decider,
     meanings: Meanings | None,
-) -> Split:
+) -> tuple[Share, str]:
     """Have a model split a task; where it does not, the solver's plan counts, which notes tell.
+
+    Returns the first proposal, and whose it is.
 
     Args:
         work: The task; its sub-tasks are the model's from now on, with all that was asked for.
         second: The solver's plan.
-        state: What the model is told.
+        lookups: What the model may look up and ask, over bodies in the scene.
         decider: Asks it.
         meanings: Compares the task with labels.
     """
+    state = split_state(work, second, lookups)
     if not decider.rule_only:
-        scene = state.lookups.toolbox.scene
-        labels = (thing.label.top for thing in scene.objects.values())
-        likeness = await likeness_by_label(meanings, state.words, labels, scene)
+        labels = (thing.label.top for thing in state.scene.objects.values())
+        likeness = await likeness_by_label(meanings, state.words, labels, state.scene)
         state = replace(state, likeness=likeness)
     decided = await decider.decide(SplitTask(), state)
     follow(decided.trace)
@@ -71,7 +69,7 @@ async def split(
     if decided.decided_by == "rule":
         if decided.reason:
             work.notes.append(f"the solver's plan counts: {decided.reason}")
-        return work.sub_tasks, second, "rule"
+        return second, "rule"
     why = inline_data(decided.reply.reason, limit=400) or "no reason given"
     said = f"the plan is the model's ({decided.model}): {why}"
     work.transcript.say("statement", "leader", said)
@@ -87,4 +85,4 @@ async def split(
     graph.sub_tasks = {one.id: one.model_copy(update={"robot": ""}) for one in plan}
     nobody = {one.id for one in plan if not one.robot}
     unassigned = {id: by for id, by in second.unassigned.items() if id in nobody}
-    return plan, Share(plan, unassigned), "model"
+    return Share(plan, unassigned), "model"
