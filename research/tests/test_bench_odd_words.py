@@ -98,7 +98,7 @@ async def told_of_task(words: str) -> str:
     settled = await settle(state, RULES)
     if not settled.go_on or settled.request is None:
         return settled.judgement.line
-    return "; ".join(understand(settled.request, HOME, ("ann",)).graph.notes)
+    return "; ".join(understand(settled.request, HOME, ("ann",)).notes)
 
 
 async def told_of_question(words: str) -> str:
@@ -144,4 +144,4 @@ def test_odd_word_is_named(told_of, sentence: str, word: str) -> None:
 def test_number_is_understood(words: str) -> None:
     request = read(words, Vocabulary.of(HOME, ("ann",)), "do")
     understanding = understand(request, HOME, ("ann",))
-    assert not any("cannot tell" in note for note in understanding.graph.notes)
+    assert not any("cannot tell" in note for note in understanding.notes)

@@ -93,19 +93,19 @@ async def run_case(case: Case) -> dict[str, Any]:
 
 def _says_none(leader: Leader) -> bool:
     """Whether the leader says that all was looked over and none of the things is there."""
-    understood = leader.progress.meant
+    understood = leader.progress.graph
     return bool(understood.wants) and all(
         not want.assigned
         and not want.satisfied
         and want.rooms
-        and understood.graph.book.is_enough(want.label, want.rooms)
+        and understood.book.is_enough(want.label, want.rooms)
         for want in understood.wants
     )
 
 
 def _searched(leader: Leader) -> bool:
     """Tell whether anything was searched for, so that "left" says what is believed unseen."""
-    return any(want.rooms for want in leader.progress.meant.wants)
+    return any(want.rooms for want in leader.progress.graph.wants)
 
 
 def _unseen(
@@ -135,9 +135,7 @@ def _unseen(
 
 def _left(leader: Leader) -> float:
     """Return the expected number of things that the leader believes unseen."""
-    understood = leader.progress.meant
+    understood = leader.progress.graph
     return sum(
-        understood.graph.book.left(want.label, want.rooms)
-        for want in understood.wants
-        if want.rooms
+        understood.book.left(want.label, want.rooms) for want in understood.wants if want.rooms
     )

@@ -164,7 +164,7 @@ def _looked_over(case: Case, rooms: list[str], tools: Toolbox) -> bool:
     belief = book.belief(label, rooms)
     for robot in tools.robots:
         cover = Coverage(robot, label, owners=set(case.source))
-        cover.hear(book.looked(label))
+        cover.hear(book.belief(label).of_robots())
         parts = opened.components_of(robot, None)
         for room in rooms:
             # Best look first, until so little is left that more looks would change nothing.

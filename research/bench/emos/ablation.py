@@ -147,11 +147,8 @@ class DealingLeader(Leader):
 
     channel = property(lambda self: None, lambda self, channel: None)
 
-    async def _split(
-        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
-    ) -> tuple[tuple[SubTask, ...], Share, str]:
-        basis = work.sub_tasks
-        return basis, self._solve(work, starts)(basis, robots, {}), "nobody"
+    async def _split(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> tuple[Share, str]:
+        return self._solve(work, starts)(work.sub_tasks, starts, {}), "nobody"
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Callable[..., Share]:
         only, seed = work.graph.only, self.options.seed

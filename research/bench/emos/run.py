@@ -15,6 +15,7 @@ from coterie_core.skills import Skill, SkillRefused, SkillResult
 from coterie_core.tasks import Predicate, SubTask
 from coterie_fixtures.emos_team import LocalChannel, run_team
 from coterie_llm import Decider, ModelProfile, UsageMeter, build_model
+from coterie_requests.request import Command
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph
@@ -23,7 +24,7 @@ from emos_planner.leader.expand import expand
 from emos_planner.leader.leader import Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.searches import Searches
-from emos_planner.leader.task_graph import TaskGraph, Want, WantKind
+from emos_planner.leader.task_graph import TaskGraph, Want
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from habitat_bridge.embedded.world import EmbeddedWorld
 from habitat_bridge.factory import NoiseLevel
@@ -196,7 +197,9 @@ async def run_episode(
                 resume,
                 deciders[name],
                 TeamMap(scene, name),
-                limits=AgentLimits(form=form, numbers=options.use_resume_numbers),
+                limits=AgentLimits(
+                    resume_format=form, use_resume_numbers=options.use_resume_numbers
+                ),
             )
             for name, resume in believes.items()
         }
@@ -338,15 +341,16 @@ def fixed(
 
 def sub_tasks_for(goal: Predicate, scene: SceneGraph, robots: Sequence[str]) -> tuple[SubTask, ...]:
     """Return the sub-tasks that reach a goal whose things are on the map."""
-    kinds: dict[str, WantKind] = {"object_at_receptacle": "bring", "robot_detect_object": "detect"}
+    kinds: dict[str, Command] = {"object_at_receptacle": "bring", "robot_detect_object": "find"}
     named = [
         Phrase(thing.id, noun=thing.id, label=thing.id)
         for thing in (goal.object, goal.receptacle)
         if thing is not None
     ]
-    graph, kind = TaskGraph(tuple(robots), Searches(scene)), kinds.get(goal.name, "go")
+    kind = kinds.get(goal.name, "go")
     want = Want(kind, named[0], named[1] if kind == "bring" else None, robot=goal.robot)
-    expand([want], graph)
+    graph = TaskGraph(tuple(robots), Searches(scene), [want])
+    expand(graph)
     return tuple(graph.sub_tasks.values())
 
 

@@ -13,7 +13,7 @@ from coterie_bringup.rundir import team_here
 from coterie_cli.options import By, Namespace, RunningTeam, TeamDomain
 from coterie_llm import inline_data
 from coterie_safety.stop import one_line
-from emos_planner.leader.hand_over_service import SERVICE
+from emos_planner.leader.hand_over import SERVICE
 
 if TYPE_CHECKING:
     from coterie_ros.parameters import Parameters

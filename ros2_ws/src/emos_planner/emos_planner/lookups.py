@@ -142,7 +142,8 @@ class Lookups:
     def _find(self, wanted: Wanted) -> dict[str, Any]:
         scene = self.toolbox.scene
         if wanted.room and wanted.room not in scene.rooms:
-            raise ToolRefused(f"there is no room {inline_data(wanted.room)}; {self._rooms()}")
+            rooms = ", ".join([*scene.rooms][:60])
+            raise ToolRefused(f"there is no room {inline_data(wanted.room)}; the rooms are {rooms}")
         ranked = ranks(scene, wanted.text)
         found = sorted(
             (rank, id)
@@ -165,7 +166,7 @@ class Lookups:
         if asked.onto:
             onto = as_thing(self._thing(asked.onto))
             one = SubTask(id="asked", kind="place", object=thing, receptacle=onto)
-            return self._told(asked.robot, one, holding=thing.id)
+            return self._told(asked.robot, one)
         return self._told(asked.robot, SubTask(id="asked", kind="pick", object=thing))
 
     def _sight(self, asked: RobotAndThing) -> dict[str, Any]:
@@ -182,9 +183,9 @@ class Lookups:
 
     # -- what they share ------------------------------------------------------------------------
 
-    def _told(self, robot: str, one: SubTask, holding: str = "") -> dict[str, Any]:
+    def _told(self, robot: str, one: SubTask) -> dict[str, Any]:
         name = self._robot(robot)
-        found = self.toolbox.estimate(name, one, self.starts.get(name), holding=holding)
+        found = self.estimates(one, (name,))[name]
         told: dict[str, Any] = {"robot": name, "possible": found.feasible, "why": found.reason}
         if found.feasible:
             told |= {"way [m]": round(found.distance, 1), "time [s]": round(found.time)}
@@ -210,9 +211,6 @@ class Lookups:
                 f"the map has no thing with id {inline_data(id)}; find_things gives the ids"
             )
         return found
-
-    def _rooms(self) -> str:
-        return f"the rooms are {', '.join(list(self.toolbox.scene.rooms)[:60])}"
 
 
 def opened_by(sub_tasks: Iterable[SubTask]) -> frozenset[str]:

@@ -74,17 +74,10 @@ def map_view(
         key=lambda id: (ranked[id], scene.objects[id].label.top not in near, *variety[id]),
     )
     wanted = [id for id in order if not understood or ranked[id] < _OTHER]
-    lines: list[str] = []
-    detailed: list[str] = []
-    used = 0
-    for id in wanted:
-        line = thing_line(scene.objects[id], scene)
-        if used + len(line) > _DETAIL * limit:
-            break
-        lines.append(line)
-        detailed.append(id)
-        used += len(line) + 1
-    left = max(0, limit - len(house) - used)
+    told = (thing_line(scene.objects[id], scene) for id in wanted)
+    lines = _fitting(told, _DETAIL * limit + 1)
+    detailed = wanted[: len(lines)]
+    left = max(0, limit - len(house) - sum(len(line) + 1 for line in lines))
     rest, named = _by_room(scene, [id for id in order if id not in set(detailed)], left)
     out = len(scene.objects) - len(detailed) - len(named)
     others = rest + (f"\n({out} more things are left out)" if out else "")
@@ -192,22 +185,14 @@ def thing_line(thing: SceneObject, scene: SceneGraph, here: Vec3 | None = None) 
         parts.append(f"surfaces at {', '.join(tops)} m")
     if inner:
         parts.append(f"space inside at {', '.join(inner)} m")
-    for name in ("mass", "mass_kg"):
-        if thing.properties.get(name):
-            parts.append(f"weighs {inline_data(thing.properties[name], limit=20)} kg")
-            break
-    if thing.properties.get("color"):
-        parts.append(f"color {inline_data(color_said(thing), limit=30)}")
+    if mass := thing.properties.get("mass") or thing.properties.get("mass_kg"):
+        parts.append(f"weighs {inline_data(mass, limit=20)} kg")
+    if color := thing.properties.get("color"):
+        parts.append(f"color {inline_data(color_name(color) or color, limit=30)}")
     if here is not None:
         away = ((x - here[0]) ** 2 + (y - here[1]) ** 2) ** 0.5
         parts.append(f"{away:.1f} m from you as the crow flies")
     return "; ".join(parts)
-
-
-def color_said(thing: SceneObject) -> str:
-    """Return a thing's color as people call it."""
-    text = thing.properties.get("color", "")
-    return color_name(text) or text
 
 
 def floor_height(scene: SceneGraph, thing: SceneObject) -> float:
@@ -219,16 +204,21 @@ def floor_height(scene: SceneGraph, thing: SceneObject) -> float:
 
 def whole_lines(lines: Sequence[str], limit: int, what: str) -> str:
     """Return as many whole lines as fit, and how many are left out."""
-    kept: list[str] = []
-    used = 0
-    for line in lines:
-        if used + len(line) + 1 > limit:
-            break
-        kept.append(line)
-        used += len(line) + 1
+    kept = _fitting(lines, limit)
     if len(kept) < len(lines):
         kept.append(f"({len(lines) - len(kept)} more {what} are left out)")
     return "\n".join(kept)
+
+
+def _fitting(lines: Iterable[str], limit: float) -> list[str]:
+    """Return as many of the first lines as fit, their ends included."""
+    kept: list[str] = []
+    for line in lines:
+        limit -= len(line) + 1
+        if limit < 0:
+            break
+        kept.append(line)
+    return kept
 
 
 def _by_room(scene: SceneGraph, ids: Sequence[str], limit: int) -> tuple[str, list[str]]:

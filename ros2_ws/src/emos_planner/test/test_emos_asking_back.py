@@ -66,7 +66,7 @@ async def test_what_is_left_out_may_be_told(house: SceneGraph) -> None:
     settled = await settle(state, RULES, person)
     assert settled.go_on and settled.request is not None
     (command,) = commands_of(settled.request, Vocabulary.of(house, ("rover",)))
-    assert (command.object.label, command.target.label) == ("keys", "table")
+    assert (command.phrase.label, command.target.label) == ("keys", "table")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_which_of_several_is_asked(words, offered, says, meant, house: Sce
     settled = await settle(state, RULES, person)
     assert settled.go_on and settled.request is not None
     made = commands_of(settled.request, Vocabulary.of(house, ("rover",)))
-    assert [(one.object.label, one.object.count, one.target.label) for one in made] == meant
+    assert [(one.phrase.label, one.phrase.count, one.target.label) for one in made] == meant
     alone = await settle(state, RULES)
     assert not alone.go_on  # nobody is there: robots choose none of them
 

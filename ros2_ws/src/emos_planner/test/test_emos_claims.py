@@ -99,7 +99,7 @@ async def test_searches_go_on_below_what_is_enough_for_a_claim(make) -> None:
     leader = make()
     await leader.discuss("t", "bring all mugs to the counter", starts(leader))
     searches = [one for one in leader.assignment if one.kind == "search"]
-    book = leader.progress.meant.graph.book
+    book = leader.progress.graph.book
     assert 0.0 < sum(one.enough for one in searches) <= 0.5 * book.enough
 
 
@@ -171,7 +171,7 @@ async def test_a_detection_that_nobody_can_confirm_blocks_nothing(make) -> None:
     told = detect.model_copy(update={"state": FAILED, "reason": "not_there: looked 4 times"})
     changes = leader.update(RobotReport(robot=detect.robot, task="t", sub_tasks=(told,)))
     assert "doubted" in {change.kind for change in changes}
-    assert "taken for a mistake" in leader.transcript.to_markdown()
+    assert "taken for a mistake" in leader.progress.transcript.to_markdown()
     leader.update(RobotReport(robot="rover", task="t", found=(MUG, ghost)))  # it still has it
     await leader.replan(starts(leader))
     await carry_out(leader)
@@ -327,7 +327,7 @@ async def test_what_others_saw_before_it_was_taken_is_no_second_thing(make) -> N
     for x in (10.0, 10.01):  # walker goes on telling what its map shows
         stale = mine.model_copy(update={"position": (x, 3.5, 0.8)})
         leader.update(RobotReport(robot="walker", task="t", found=(stale,)))
-    (want,) = leader.progress.meant.wants
+    (want,) = leader.progress.graph.wants
     assert set(want.assigned) == {"m1"}
     another = mine.model_copy(update={"sightings": 8})
     leader.update(RobotReport(robot="walker", task="t", found=(another,)))
@@ -377,7 +377,7 @@ async def test_a_leader_that_is_started_again_knows_what_was_taken_from_where(
     await carry_out(leader, kinds=("detect", "pick", "place"))
     other = started_again(leader, make, tmp_path)
     other.update(RobotReport(robot="walker", task="t", found=(mine,)))
-    assert set(other.progress.meant.wants[0].assigned) == {"m1"}
+    assert set(other.progress.graph.wants[0].assigned) == {"m1"}
     assert mugs(other) == ["m1"]
 
 
@@ -466,7 +466,7 @@ async def test_things_on_found_furniture_are_not_taken_for_more(make) -> None:
     leader.update(RobotReport(robot="rover", task="t", found=(table, mug)))
     await leader.replan(starts(leader))
     await carry_out(leader, kinds=("detect", "pick", "place"))
-    (want,) = leader.progress.meant.wants
+    (want,) = leader.progress.graph.wants
     assert len(want.assigned) == 1
     there = MUG.model_copy(update={"id": "seen", "position": (10.3, 3.1, 0.8), "sightings": 4})
     leader.update(RobotReport(robot="walker", task="t", found=(there,)))
@@ -575,7 +575,7 @@ async def test_closer_looks_elsewhere_make_up_for_what_nobody_can_see(make) -> N
     """A room that a robot left because little enough was unseen is looked at further."""
     leader = make(robots=("rover",))
     await leader.discuss("t", "check whether there are mugs downstairs", starts(leader))
-    book, want = leader.progress.meant.graph.book, leader.progress.meant.wants[0]
+    book, want = leader.progress.graph.book, leader.progress.graph.wants[0]
     rooms = want.rooms
     assert set(rooms) == {"kitchen", "hall", "living"}
     whole = {room: book.belief("mug").whole(room) for room in rooms}
@@ -606,7 +606,7 @@ async def test_who_asks_for_one_is_not_told_none_before_the_rest_was_searched(
     """Little enough is left for a claim about all; that one was asked for says that there is."""
     leader = make()
     await leader.discuss("t", words, starts(leader))
-    book, want = leader.progress.meant.graph.book, leader.progress.meant.wants[0]
+    book, want = leader.progress.graph.book, leader.progress.graph.wants[0]
     whole = sum(book.belief("mug").whole(room) for room in want.rooms)
     searches = [o for o in leader.assignment if o.kind == "search"]
     look(leader, "rover", want.rooms, missed=0.8 * book.enough / whole)

@@ -9,7 +9,8 @@ from coterie_requests.request import ALL, Place, Request, Step, Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import MAX_COMMANDS, Command, commands_of
+from emos_planner.leader.commands import MAX_COMMANDS, commands_of
+from emos_planner.leader.task_graph import Want
 
 NAMES = Vocabulary.of(small_house(), ("rover", "walker"))
 MUG, MUGS, KEYS = Thing(name="mug"), Thing(name="mug", amount=ALL), Thing(name="keys")
@@ -24,18 +25,18 @@ def at(name: str, relation: str = "in", **fields: object) -> Place:
     return Place(relation=relation, things=(Thing(name=name, **fields),))  # type: ignore[arg-type]
 
 
-def read(*steps: Step) -> tuple[Command, ...]:
+def read(*steps: Step) -> list[Want]:
     return commands_of(Request(words="as said", steps=steps), NAMES)
 
 
-def said(command: Command) -> tuple[str, ...]:
+def said(command: Want) -> tuple[str, ...]:
     """A command in short: whether it waits, robot, kind, object, target."""
 
     def name(phrase: Phrase | None) -> str:
         return phrase.label or phrase.room or phrase.floor or phrase.noun if phrase else ""
 
     who = command.robot or ("everybody" if command.everybody else "")
-    parts = ("then" if command.then else "", who, command.kind, name(command.object))
+    parts = ("then" if command.then else "", who, command.kind, name(command.phrase))
     return tuple(part for part in (*parts, name(command.target)) if part)
 
 
@@ -115,9 +116,9 @@ def test_the_other_one_is_not_the_one_that_was_spoken_of() -> None:
     red = Thing(name="mug", color="red")
     for choice in ("other", "another", "rest"):
         _, other = read(bring(red), bring(Thing(name="mug", choice=choice), to=TABLE))
-        assert [phrase.color for phrase in other.object.excluded] == ["red"]
+        assert [phrase.color for phrase in other.phrase.excluded] == ["red"]
     _, keys = read(bring(red), bring(Thing(name="keys", choice="other"), to=TABLE))
-    assert not keys.object.excluded
+    assert not keys.phrase.excluded
 
 
 def test_which_of_several_places_is_asked() -> None:
@@ -130,4 +131,4 @@ def test_which_of_several_places_is_asked() -> None:
 
 def test_any_of_several_things_is_looked_for() -> None:
     (command,) = read(Step(act="find", things=(EITHER,)))
-    assert command.object.labels == ("mug", "bowl")
+    assert command.phrase.labels == ("mug", "bowl")

@@ -92,7 +92,7 @@ async def test_what_goes_together_goes_over_together_and_begins_anew(make) -> No
     assert robots.asked[-1] == ("walker",), "the robot is asked, and nobody else"
     assert who(leader)["pick-2"] == who(leader)["place-3"] == ("walker", PENDING)
     assert not leader.must_replan
-    said = leader.transcript.turns[-1].text
+    said = leader.progress.transcript.turns[-1].text
     assert all(part in said for part in ("ann", "pick-2", "place-3", "from rover", "arm creaks"))
     assert said in leader.notes, "it is told with the result"
 
@@ -165,7 +165,7 @@ async def test_who_is_stopped_silent_or_away_is_not_given_work(make) -> None:
     assert "./coterie release walker" in (await leader.hand_over(wish, there)).message
     leader.take_stop("walker", False)
     assert "walker is not there" in (await leader.hand_over(wish, there)).message
-    leader.progress.heartbeats.lost("walker")
+    leader.progress.heartbeats.dead.add("walker")
     assert "walker is silent" in (await leader.hand_over(wish, STARTS)).message
     leader.update(RobotReport(robot="walker", task="t"))
     assert (await leader.hand_over(wish, STARTS)).done
@@ -176,7 +176,7 @@ async def test_the_robot_has_the_last_word_and_reports_meanwhile_count(make) -> 
     robots.refuses["walker"] = "my gripper is off"
     refused = await leader.hand_over(Wish("pick-2", "walker", "ann"), STARTS)
     assert "it refused: walker: my gripper is off" in refused.message
-    assert "ann wanted" in leader.transcript.turns[-1].text
+    assert "ann wanted" in leader.progress.transcript.turns[-1].text
     robots.refuses.clear()
     robots.meanwhile = lambda: tell(leader, "pick-2", DONE, holding="mug")
     late = await leader.hand_over(Wish("pick-2", "walker"), STARTS)

@@ -126,7 +126,7 @@ async def test_each_mug_goes_to_a_robot_whose_body_gets_there(tools) -> None:
     agreed = await leader.discuss("t", "Bring all mugs to the kitchen counter", STARTS)
     given = who(leader)
     assert given["pick up mug-2"] == given["put mug-2 on counter-1"] == "walker"  # upstairs
-    assert agreed.rounds == 1 and not agreed.problems and not agreed.unassigned
+    assert agreed.rounds == 1 and not leader.progress.problems and not agreed.unassigned
     kinds = {o.id: o for o in agreed.sub_tasks}
     for one in agreed.sub_tasks:
         if one.kind == "place":
@@ -147,7 +147,7 @@ async def test_what_one_refuses_another_gets_and_the_reason_is_kept(tools) -> No
     agreed = await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
     assert who(leader)["pick up mug-1"] == "walker"
     assert agreed.rounds >= 1
-    text = leader.transcript.to_markdown()
+    text = leader.progress.transcript.to_markdown()
     if len(robots.asked) > 1:
         assert "too heavy for me" in text and "too_heavy" in text
 
@@ -173,7 +173,7 @@ async def test_silent_robots_are_left_out_and_said_so(tools) -> None:
     assert chosen in agreed.left_out and "no answer" in agreed.left_out[chosen]
     assert all(o.robot != chosen for o in agreed.sub_tasks)
     assert all(o.robot for o in agreed.sub_tasks)
-    assert "left out" in leader.transcript.to_markdown()
+    assert "left out" in leader.progress.transcript.to_markdown()
 
 
 LIES = {
@@ -211,7 +211,7 @@ async def test_a_lying_robot_changes_nothing_but_a_noted_problem(tools, lie) -> 
     robots.lies = {"rover": LIES[lie]}
     agreed = await leader.discuss("t", words, STARTS)
     assert agreed.sub_tasks == expected.sub_tasks
-    assert agreed.problems and "rover" in agreed.problems[0]
+    assert "rover" in leader.progress.problems[0]
 
 
 async def test_every_robot_of_a_large_team_judges_its_own_share_once(tools) -> None:
@@ -516,7 +516,7 @@ async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_pa
     assert any(state.graph.waits.values()) and state.looked == {}
     looked = {"mug": {"kitchen:0,0": 0.25}}
     leader.update(RobotReport(robot="rover", task="t", looked=looked))
-    want = leader.progress.meant.wants[0]
+    want = leader.progress.graph.wants[0]
     want.elsewhere["mug-9"] = "shelf-1 instead of table"
     leader.progress.graph.rule_out("search-1", "rover", "it has searched kitchen already")
     save_state(leader.state(), leader.scene, tmp_path / "leader.json")
@@ -524,7 +524,7 @@ async def test_a_restart_changes_nothing_of_order_looks_and_places(tools, tmp_pa
     other, _ = make(tools)
     other.restore(load_state(tmp_path / "leader.json"))
     assert other.state() == leader.state()
-    assert other.state().looked == {"rover": looked} and other.state().meant.wants[0].elsewhere
+    assert other.state().looked == {"rover": looked} and other.state().graph.wants[0].elsewhere
     assert other.progress.graph.against == leader.progress.graph.against != {}
 
 
@@ -557,7 +557,7 @@ async def test_words_that_mean_nothing_are_refused(tools) -> None:
 async def test_the_transcript_is_json_and_markdown(tools, tmp_path) -> None:
     leader, _ = make(tools)
     await leader.discuss("t", "bring mug-1 to the kitchen counter", STARTS)
-    leader.transcript.save(tmp_path)
+    leader.progress.transcript.save(tmp_path)
     data = json.loads((tmp_path / "discussion.json").read_text())
     assert data["words"].startswith("bring") and data["turns"][0]["text"].startswith("I read: ")
     assert data["turns"][1]["kind"] == "propose"

@@ -172,7 +172,7 @@ async def test_a_valid_plan_of_a_model_is_what_is_done(tools) -> None:
     assert agreed.decided_by == "model"
     assert {one.robot for one in agreed.sub_tasks} == {"walker"}
     assert {one.robot for one in (await by_rule(tools)).sub_tasks} != {"walker"}
-    assert "the walker gets everywhere" in leader.transcript.to_markdown()
+    assert "the walker gets everywhere" in leader.progress.transcript.to_markdown()
 
 
 def broken(change):
@@ -319,7 +319,10 @@ def test_prompts_tell_a_models_summary_and_without_numbers_its_words(format) -> 
     resume = small_team()["rover"].model_copy(update={"summary": told})
     whole = LeaderOptions(resume_format=format)
     bare = LeaderOptions(resume_format=format, use_resume_numbers=False)
-    limits = AgentLimits(form=format), AgentLimits(form=format, numbers=False)
+    limits = (
+        AgentLimits(resume_format=format),
+        AgentLimits(resume_format=format, use_resume_numbers=False),
+    )
     assert told in body_text(resume, whole) and told in limits[0].body_text(resume)
     for text in (
         body_text(resume, bare),

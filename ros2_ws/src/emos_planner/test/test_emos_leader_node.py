@@ -199,7 +199,7 @@ def test_a_task_is_talked_over_done_and_told(ros, start, tmp_path) -> None:
 )  # fmt: skip
 def test_a_persons_no_is_no_ill_health(ros, start, why, ill) -> None:
     node = start()
-    node._told([Change("failed", f"rover could not take the mug: {why}", "rover", "s1")])
+    node._told([Change("failed", f"rover could not take the mug: {why}", "rover")])
     assert node.diagnostics.status().level == (
         DiagnosticStatus.WARN if ill else DiagnosticStatus.OK
     )

@@ -19,7 +19,8 @@ from coterie_requests.grammar import read
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import Command, commands_of
+from emos_planner.leader.commands import commands_of
+from emos_planner.leader.task_graph import Want
 
 DATA = Path(__file__).parent / "data"
 ROBOTS = ("rover", "walker", "drone")
@@ -59,12 +60,12 @@ def short(phrase: Phrase) -> str:
     return text + "".join(f" @{no}{m.relation} {name(m.phrase)}" for m, no in places)
 
 
-def told(wishes: tuple[Command, ...]) -> str:
+def told(wishes: list[Want]) -> str:
     text = ""
     for k, wish in enumerate(wishes):
         text += "" if not k else " -> " if wish.then else "; "
         text += f"{wish.robot}: " if wish.robot else "everybody: " if wish.everybody else ""
-        text += f"{wish.kind} {short(wish.object)}"
+        text += f"{wish.kind} {short(wish.phrase)}"
         text += f" > {short(wish.target)}" if wish.target is not None else ""
     return text
 

@@ -26,19 +26,20 @@ from coterie_world.scene import (
     SceneObject,
     Sighting,
 )
-from emos_planner.leader.commands import Command, commands_of
+from emos_planner.leader.commands import commands_of
+from emos_planner.leader.expand import expand
 from emos_planner.leader.outcome import TaskState, outcome_of
-from emos_planner.leader.understand import Understanding
+from emos_planner.leader.task_graph import TaskGraph, Want
 from emos_planner.leader.understand import understand as understand_request
 
 ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
 
 
-def parse_task(words: str, names: Vocabulary) -> tuple[Command, ...]:
+def parse_task(words: str, names: Vocabulary) -> list[Want]:
     return commands_of(read(words, names), names)
 
 
-def understand(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> Understanding:
+def understand(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> TaskGraph:
     names = Vocabulary.of(scene, robots)
     return understand_request(read(words, names), scene, robots)
 
@@ -59,9 +60,9 @@ def said(wish) -> tuple[str, ...]:
     def name(phrase) -> str:
         return phrase.label or phrase.room or phrase.floor or phrase.noun if phrase else ""
 
-    where = " ".join(f"{m.relation} {name(m.phrase)}" for m in wish.object.places)
-    number = {"one": "", "all": "all ", "some": f"{wish.object.count} "}[wish.object.number]
-    parts = (wish.kind, f"{number}{name(wish.object)}", where, name(wish.target))
+    where = " ".join(f"{m.relation} {name(m.phrase)}" for m in wish.phrase.places)
+    number = {"one": "", "all": "all ", "some": f"{wish.phrase.count} "}[wish.phrase.number]
+    parts = (wish.kind, f"{number}{name(wish.phrase)}", where, name(wish.target))
     return tuple(part for part in parts if part)
 
 
@@ -168,14 +169,14 @@ def test_no_words_break_the_parser(house, words) -> None:
 
 
 def kinds(understanding) -> list[str]:
-    return [one.kind for one in understanding.sub_tasks]
+    return [one.kind for one in understanding.sub_tasks.values()]
 
 
 def test_known_things_are_detected_picked_and_placed(house) -> None:
     meant = understand("bring all mugs to the kitchen counter", house)
     assert kinds(meant) == ["detect", "pick", "place"] * 2 + ["search"] * 2, "there may be more"
-    by_id = {one.id: one for one in meant.sub_tasks}
-    for one in meant.sub_tasks:
+    by_id = {one.id: one for one in meant.sub_tasks.values()}
+    for one in meant.sub_tasks.values():
         if one.kind == "place":
             assert by_id[one.same_robot_as].kind == "pick"
             assert one.receptacle.id == "counter-1"
@@ -192,7 +193,7 @@ def test_what_is_there_already_is_not_moved(house) -> None:
 def test_containers_are_opened_first(house) -> None:
     meant = understand("put the keys in the fridge", house)
     assert kinds(meant) == ["detect", "pick", "open", "place"]
-    place, opening = meant.sub_tasks[-1], meant.sub_tasks[-2]
+    *_, opening, place = meant.sub_tasks.values()
     assert opening.id in place.depends_on and opening.object.id == "refrigerator-1"
 
     inside = small_house()
@@ -200,7 +201,8 @@ def test_containers_are_opened_first(house) -> None:
     keys.support = keys.container = "refrigerator-1"
     meant = understand("put the keys on the table", inside)
     assert kinds(meant)[0] == "open"
-    assert meant.sub_tasks[0].id in meant.sub_tasks[1].depends_on
+    first, second, *_ = meant.sub_tasks.values()
+    assert first.id in second.depends_on
 
 
 def test_what_was_found_on_the_way_is_not_opened_to_put_something_on_it() -> None:
@@ -217,24 +219,26 @@ def test_what_was_found_on_the_way_is_not_opened_to_put_something_on_it() -> Non
 def test_unknown_things_are_searched_for_where_they_are_likely() -> None:
     meant = understand("bring a mug to the kitchen counter", small_house(items=False))
     assert set(kinds(meant)) == {"search"}
-    first = next(one for one in meant.sub_tasks if "kitchen" in one.rooms)
+    first = next(one for one in meant.sub_tasks.values() if "kitchen" in one.rooms)
     assert first.rooms[0] == "kitchen"
-    assert {room for one in meant.sub_tasks for room in one.rooms} == set(small_house().rooms)
+    assert {room for one in meant.sub_tasks.values() for room in one.rooms} == set(
+        small_house().rooms
+    )
     only = understand("find a mug upstairs", small_house(items=False))
-    assert {room for one in only.sub_tasks for room in one.rooms} == {"bedroom", "landing"}
+    assert {room for one in only.sub_tasks.values() for room in one.rooms} == {"bedroom", "landing"}
 
 
 def test_a_search_grows_into_work_once_things_are_found() -> None:
     scene = small_house(items=False)
     meant = understand("bring all mugs to the kitchen counter", scene)
     before = len(meant.sub_tasks)
-    assert meant.grow() == []
+    assert expand(meant) == []
     found = small_house().objects["mug-2"]
     scene.add_object(found)
-    meant.graph.seen.add("mug-2")
-    new = meant.grow()
-    assert [meant.graph.sub_tasks[id].kind for id in new] == ["pick", "place"]
-    assert meant.grow() == [] and len(meant.sub_tasks) == before + 2
+    meant.seen.add("mug-2")
+    new = expand(meant)
+    assert [meant.sub_tasks[id].kind for id in new] == ["pick", "place"]
+    assert expand(meant) == [] and len(meant.sub_tasks) == before + 2
 
 
 def test_colours_and_places_choose_the_thing(house) -> None:
@@ -267,13 +271,13 @@ def test_a_room_that_is_not_there_is_named(house) -> None:
 def test_things_nobody_knows_are_searched_by_their_name(house) -> None:
     gizmo = Request(words="", steps=(Step(act="find", things=(Noun(name="gizmo"),)),))
     meant = understand_request(gizmo, house)
-    assert {one.object.label for one in meant.sub_tasks} == {"gizmo"}
-    assert any("nobody knows" in note for note in meant.graph.notes)
+    assert {one.object.label for one in meant.sub_tasks.values()} == {"gizmo"}
+    assert any("nobody knows" in note for note in meant.notes)
     meant = understand("find the mug nearest to the piano", house)
-    assert any("nobody has seen 'the piano'" in note for note in meant.graph.notes)
+    assert any("nobody has seen 'the piano'" in note for note in meant.notes)
     meant = understand("find the old mug", house)
-    assert meant.graph.notes[0] == "I read: find, the old mug"
-    assert any("cannot tell 'old'" in note for note in meant.graph.notes)
+    assert meant.notes[0] == "I read: find, the old mug"
+    assert any("cannot tell 'old'" in note for note in meant.notes)
 
 
 def test_a_label_is_no_order(house) -> None:
@@ -361,33 +365,33 @@ def test_an_ordinal_that_is_not_there_yet_is_looked_for() -> None:
 
 def test_what_was_said_to_come_later_waits(house) -> None:
     meant = understand("Open the fridge, put the keys inside, and close it", house)
-    by_kind = {one.kind: one for one in meant.sub_tasks}
+    by_kind = {one.kind: one for one in meant.sub_tasks.values()}
     assert kinds(meant).count("open") == 1
     assert by_kind["open"].id in by_kind["place"].depends_on
     assert by_kind["place"].id in by_kind["close"].depends_on
 
     meant = understand("First go to the hall, then find the keys", house)
-    go, detect = meant.sub_tasks
+    go, detect = meant.sub_tasks.values()
     assert (go.kind, detect.depends_on) == ("go_to", (go.id,))
     free = understand("Find the keys and the books", house)
-    assert all(not one.depends_on for one in free.sub_tasks)
+    assert all(not one.depends_on for one in free.sub_tasks.values())
 
 
 def test_what_is_found_later_is_waited_for_too() -> None:
     scene = small_house(items=False)
     meant = understand("Put the keys in the fridge, then close it", scene)
-    closing = next(id for id, one in meant.graph.sub_tasks.items() if one.kind == "close")
+    closing = next(id for id, one in meant.sub_tasks.items() if one.kind == "close")
     scene.add_object(small_house().objects["keys-1"])
     scene.objects["keys-1"].support = "table-1"
-    meant.graph.seen.add("keys-1")
-    meant.grow()
-    place = next(one for one in meant.sub_tasks if one.kind == "place")
-    assert place.id in meant.graph.sub_tasks[closing].depends_on
+    meant.seen.add("keys-1")
+    expand(meant)
+    place = next(one for one in meant.sub_tasks.values() if one.kind == "place")
+    assert place.id in meant.sub_tasks[closing].depends_on
 
 
 def test_what_was_taken_for_the_thing_meant_is_told(house) -> None:
     meant = understand("bring the mug to the bed", house)
-    assert any("2 fit 'the mug'" in note for note in meant.graph.notes)
+    assert any("2 fit 'the mug'" in note for note in meant.notes)
 
 
 def test_nothing_is_put_on_what_bears_nothing(house) -> None:
@@ -445,7 +449,7 @@ def test_a_word_that_no_robot_can_tell_makes_a_task_done_in_part(house):
         task = understand(text, copy.deepcopy(house))
         for want in task.wants:
             want.satisfied, want.need = {"bottle-1"}, 1
-        outcome = outcome_of(task.wants, (), {}, task.graph.book)
+        outcome = outcome_of(task.wants, (), {}, task.book)
         assert (outcome.state, outcome.success) == (state, state is TaskState.DONE), text
         assert ("'warm', no robot can tell" in outcome.message) is (state is TaskState.PARTIAL)
 
@@ -460,7 +464,7 @@ def test_none_in_a_place_is_not_none_at_all(house):
     for want in task.wants:
         want.assigned.clear()
         want.satisfied.clear()
-    message = outcome_of(task.wants, (), {}, task.graph.book).message
+    message = outcome_of(task.wants, (), {}, task.book).message
     assert "No plate in the sink was found, but plate-9" in message
 
 

@@ -25,7 +25,7 @@ from coterie_ros.permit_client import PermitClient
 from coterie_safety.permits import Decision, Permit, PermitRequest
 from coterie_safety.stop import one_line
 from coterie_world.scene.corrections import Correction, read_corrections
-from emos_planner.leader.hand_over_service import SERVICE
+from emos_planner.leader.hand_over import SERVICE
 
 _TIMES, _EACH = 5, 1.0
 """How often the mapper is told, and how long it is waited for each time [s]."""

@@ -49,22 +49,12 @@ def insert_hand_overs(
     out: list[SubTask] = []
     added: list[str] = []
     for task in sub_tasks:
-        pick = by_id.get(task.same_robot_as)
-        wanted = (
-            task.kind == "place"
-            and task.state in OPEN
-            and pick is not None
-            and pick.kind == "pick"
-            and pick.state in OPEN
-            and pick.object is not None
-            and not set(estimates.able(pick)).intersection(estimates.able(task))
-        )
-        if not wanted:
-            out.append(task)
-            continue
-        assert pick is not None
-        way = _best(estimates, pick, task, set(by_id) | set(added))
-        if way is None:
+        pick, way = by_id.get(task.same_robot_as), None
+        if task.kind == "place" and task.state in OPEN and pick and pick.kind == "pick":
+            both = set(estimates.able(pick)).intersection(estimates.able(task))
+            if pick.state in OPEN and not both:
+                way = _best(estimates, pick, task, set(by_id) | set(added))
+        if way is None or pick is None:
             out.append(task)
             continue
         waits = (*(d for d in task.depends_on if d != pick.id), way.pick.id)
@@ -88,7 +78,7 @@ def _best(
 ) -> _Way | None:
     givers = _able(estimates, pick)
     takers = _able(estimates, place)
-    if not givers or not takers or pick.object is None:
+    if not givers or not takers:
         return None
     best: _Way | None = None
     found = 0

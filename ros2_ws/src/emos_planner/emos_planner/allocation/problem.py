@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from types import MappingProxyType
+
+import numpy as np
+from networkx import DiGraph, Graph, connected_components, topological_generations
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import Obstacle, SubTask, SubTaskState, Verdict
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
+from emos_planner.lookups import opened_by
 
 NOBODY_KNOWS_WAY = 12.0
 """Time [s] taken for the way to or from what nobody has found yet."""
@@ -80,9 +85,7 @@ class Estimates:
         classes: dict[tuple[str, frozenset[int], str], int] = {}
         class_of, first = [], []
         planned = {s.object.id for s in sub_tasks if s.kind == "place" and s.object and s.object.id}
-        self._opened = frozenset(
-            s.object.id for s in sub_tasks if s.kind == "open" and s.object and s.object.id
-        )
+        self._opened = opened_by(sub_tasks)
         for k, name in enumerate(names):
             agent = toolbox.scene.agents.get(name)
             held = agent.holding if agent is not None else ""
@@ -96,23 +99,17 @@ class Estimates:
         self._held = [key[2] for key in classes]
         self.robots = Robots(names, places, tuple(class_of), tuple(first))
         self._known: dict[tuple[int, SubTask], Estimate] = {}
-        self._members: list[list[int]] = [[] for _ in classes]
-        for k, group in enumerate(class_of):
-            self._members[group].append(k)
-        self._never: dict[str, set[str]] = {}
-        for id, name in forbidden:
-            self._never.setdefault(id, set()).add(name)
-
-    @property
-    def classes(self) -> range:
-        """Indices of the classes."""
-        return range(len(self.robots.first))
 
     def able(self, task: SubTask) -> list[int]:
         """Return the robots (indices) that can do a sub-task."""
-        members = (self._members[g] for g in self.classes if self.of(g, task).feasible)
-        names, never = self.robots.names, self._never.get(task.id, ())
-        return [r for some in members for r in some if names[r] not in never]
+        able = [self.of(group, task).feasible for group in range(len(self.robots.first))]
+        return [
+            r
+            for r, (name, group) in enumerate(
+                zip(self.robots.names, self.robots.class_of, strict=True)
+            )
+            if able[group] and (task.id, name) not in self.forbidden
+        ]
 
     def of(self, group: int, sub_task: SubTask) -> Estimate:
         """Return the estimate for a class, without the way from where a robot starts."""
@@ -132,39 +129,21 @@ class Estimates:
 def units_of(jobs: Sequence[SubTask], waits: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the jobs joined by `same_robot_as`, each group in an order that dependencies allow."""
     number = {job.id: k for k, job in enumerate(jobs)}
-    lead = list(range(len(jobs)))
-
-    def root(k: int) -> int:
-        while lead[k] != k:
-            k = lead[k]
-        return k
-
-    for k, job in enumerate(jobs):
-        other = number.get(job.same_robot_as)
-        if other is not None:
-            a, b = sorted((root(k), root(other)))
-            lead[b] = a
+    pairs = Graph()
+    pairs.add_nodes_from(range(len(jobs)))
+    pairs.add_edges_from(
+        (k, number[job.same_robot_as]) for k, job in enumerate(jobs) if job.same_robot_as in number
+    )
     depth = depths(waits)
-    groups: dict[int, list[int]] = {}
-    for k in sorted(range(len(jobs)), key=lambda k: (depth[k], k)):
-        groups.setdefault(root(k), []).append(k)
-    return [groups[k] for k in sorted(groups)]
+    return [sorted(unit, key=lambda k: (depth[k], k)) for unit in connected_components(pairs)]
 
 
-def depths(waits: Sequence[Sequence[int]]) -> list[int]:
-    """Return how many jobs in a row come before each; those in a cycle get the number of jobs."""
-    count = len(waits)
-    depth = [0] * count
-    for _ in range(count + 1):
-        changed = False
-        for k in range(count):
-            need = max((depth[d] + 1 for d in waits[k]), default=0)
-            if min(need, count) > depth[k]:
-                depth[k] = min(need, count)
-                changed = True
-        if not changed:
-            break
-    return depth
+def depths(waits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return job -> how many jobs in a row come before it; no jobs wait for each other."""
+    before = DiGraph()
+    before.add_nodes_from(range(len(waits)))
+    before.add_edges_from((other, k) for k, others in enumerate(waits) for other in others)
+    return {k: depth for depth, jobs in enumerate(topological_generations(before)) for k in jobs}
 
 
 def build(
@@ -190,7 +169,7 @@ def build(
         options.append([r for r in sorted(able) if must <= {robots.names[r]}])
     problem = Problem(jobs, robots, units, options, waits)
     needed = {robots.class_of[r] for option in options for r in option}
-    for group in estimates.classes:
+    for group in range(len(robots.first)):
         work, travel = _costs(problem, estimates, group, group in needed)
         problem.work.append(work)
         problem.travel.append(travel)
@@ -209,23 +188,18 @@ def _costs(
     work = [answer.work if answer.feasible else 0.0 for answer in answers]
     kind = estimates.toolbox.kind(robots.names[robots.first[group]])
     spots: list[Vec3 | None] = [a.spot if a.feasible else None for a in answers]
-    all_spots = spots + [
-        start if robots.class_of[r] == group else None for r, start in enumerate(robots.starts)
+    spots += [
+        start if of == group else None
+        for of, start in zip(robots.class_of, robots.starts, strict=True)
     ]
-    known = [k for k, spot in enumerate(all_spots) if spot is not None]
-    unique = list(dict.fromkeys(spot for spot in all_spots if spot is not None))
-    row = {spot: k for k, spot in enumerate(unique)}
-    lengths = kind.ways.matrix(unique)
-    times, travel = kind.ways.time_of(lengths), [[NOBODY_KNOWS_WAY] * count for _ in range(nodes)]
-    times = times.clip(max=_NO_WAY)
-    rows = [row[spot] for spot in all_spots if spot is not None]
+    known = {k: spot for k, spot in enumerate(spots) if spot is not None}
+    row = {spot: k for k, spot in enumerate(dict.fromkeys(known.values()))}
+    times = kind.ways.time_of(kind.ways.matrix([*row])).clip(max=_NO_WAY)
+    rows = [row[spot] for spot in known.values()]
     columns = [k for k in known if k < count]
-    picked = [row[spot] for spot in spots if spot is not None]
-    table = times[rows][:, picked].tolist()
-    for i, node in enumerate(known):
-        for j, job in enumerate(columns):
-            travel[node][job] = table[i][j]
-    return work, travel
+    travel = np.full((nodes, count), NOBODY_KNOWS_WAY)
+    travel[np.ix_([*known], columns)] = times[np.ix_(rows, rows[: len(columns)])]
+    return work, travel.tolist()
 
 
 def why_nobody(
@@ -235,25 +209,19 @@ def why_nobody(
     bound: Mapping[str, str],
 ) -> dict[str, Verdict]:
     """Return robot -> why it cannot do a unit."""
-    out = {}
-    for r, name in enumerate(estimates.robots.names):
-        group = estimates.robots.class_of[r]
-        verdict: Verdict | None = None
-        for j in unit:
-            job = jobs[j]
-            answer = estimates.of(group, job)
-            if not answer.feasible:
-                verdict = answer.verdict(job.id)
-            elif (job.id, name) in estimates.forbidden:
-                verdict = _no(job.id, estimates.forbidden[job.id, name][:500])
-            elif bound.get(job.same_robot_as, name) != name:
-                verdict = _no(
-                    job.id, f"{bound[job.same_robot_as]} has begun with {job.same_robot_as}"
-                )
-            if verdict is not None:
-                break
-        if verdict is not None:
-            out[name] = verdict
+    out: dict[str, Verdict] = {}
+    pairs = zip(estimates.robots.names, estimates.robots.class_of, strict=True)
+    for (name, group), j in product(pairs, unit):
+        if name in out:
+            continue
+        job = jobs[j]
+        answer, other = estimates.of(group, job), bound.get(job.same_robot_as, name)
+        if not answer.feasible:
+            out[name] = answer.verdict(job.id)
+        elif (job.id, name) in estimates.forbidden:
+            out[name] = _no(job.id, estimates.forbidden[job.id, name][:500])
+        elif other != name:
+            out[name] = _no(job.id, f"{other} has begun with {job.same_robot_as}")
     return out
 
 

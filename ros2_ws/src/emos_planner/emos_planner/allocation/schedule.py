@@ -8,6 +8,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from networkx import DiGraph
+
 from emos_planner.allocation.problem import Problem
 
 _TOTAL = 0.01  # weight of the time of all robots together beside the makespan
@@ -83,19 +85,15 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
     Urgent is what a long chain of others waits for.
     """
     count = len(problem.jobs)
-    before = _before(problem, units)
-    urgency = _urgency(problem, units, before)
+    order = _order(problem, units)
+    urgency = _urgency(problem, order)
     plan = Plan([], [-1] * len(problem.units))
-    finish = [0.0] * count
+    finish = dict.fromkeys(range(count), 0.0)
     free = [0.0] * len(problem.robots.names)
     at = [count + r for r in range(len(free))]
     left = set(units)
     rank = {u: (-urgency[u], len(problem.options[u]), u) for u in units}
-    missing = {u: len(before[u] & left) for u in units}
-    after: dict[int, list[int]] = {u: [] for u in units}
-    for unit, others in before.items():
-        for other in others:
-            after[other].append(unit)
+    missing = {u: order.in_degree(u) for u in units}
     able = [rank[u] for u in units if not missing[u]]
     heapq.heapify(able)
     while left:
@@ -103,30 +101,25 @@ def greedy(problem: Problem, units: Sequence[int]) -> Plan:
         unit = heapq.heappop(able)[2] if able else min(rank[u] for u in left)[2]
         if unit not in left:
             continue
-        best: tuple[float, float, int] | None = None
+        ways: list[tuple[float, float, int, list[float]]] = []
         for robot in problem.options[unit]:
             group = problem.robots.class_of[robot]
             time, here = free[robot], at[robot]
             spent = 0.0
+            ends = []
             for job in problem.units[unit]:
                 time = max([time, *(finish[other] for other in problem.waits[job])])
                 step = problem.travel[group][here][job] + problem.work[group][job]
                 time, spent, here = time + step, spent + step, job
-            if best is None or (time, spent, robot) < best:
-                best = (time, spent, robot)
-        assert best is not None
-        robot = best[2]
-        group = problem.robots.class_of[robot]
-        time, here = free[robot], at[robot]
-        for job in problem.units[unit]:
-            time = max([time, *(finish[other] for other in problem.waits[job])])
-            time += problem.travel[group][here][job] + problem.work[group][job]
-            finish[job], here = time, job
-        free[robot], at[robot] = time, here
+                ends.append(time)
+            ways.append((time, spent, robot, ends))
+        free_at, _, robot, ends = min(ways)
+        finish |= zip(problem.units[unit], ends, strict=True)
+        free[robot], at[robot] = free_at, problem.units[unit][-1]
         plan.order.append(unit)
         plan.robot[unit] = robot
         left.remove(unit)
-        for later in after[unit]:
+        for later in order.successors(unit):
             missing[later] -= 1
             if not missing[later] and later in left:
                 heapq.heappush(able, rank[later])
@@ -146,18 +139,14 @@ def improve(problem: Problem, plan: Plan, seed: int = 0) -> Plan:
     jobs = max(len(problem.jobs), 1)
     moves = max(_LEAST, min(_MOST, _MOVES // jobs))
     rng = random.Random(seed)
-    before = _before(problem, units)
-    after: dict[int, set[int]] = {u: set() for u in units}
-    for unit, others in before.items():
-        for other in others:
-            after[other].add(unit)
+    order = _order(problem, units)
     best, best_times = plan.copy(), play(problem, plan)
     now, times = plan.copy(), best_times
     warmth = 0.05 * max(best_times.makespan, 1.0)
     for step in range(moves):
         heat = warmth * (1.0 - step / moves) ** 2
         trial = now.copy()
-        if not _change(problem, trial, times, rng, movable, before, after):
+        if not _change(problem, trial, times, rng, movable, order):
             continue
         found = play(problem, trial)
         rise = found.cost - times.cost
@@ -174,8 +163,7 @@ def _change(
     times: Times,
     rng: random.Random,
     movable: Sequence[int],
-    before: dict[int, set[int]],
-    after: dict[int, set[int]],
+    needed: DiGraph,
 ) -> bool:
     """Change a plan at random; tell whether anything was changed."""
     order = plan.order
@@ -198,8 +186,8 @@ def _change(
         moved = robot != plan.robot[unit]
         plan.robot[unit] = robot
     at = order.index(unit)
-    low = max((order.index(u) + 1 for u in before[unit]), default=0)
-    high = min((order.index(u) for u in after[unit]), default=len(order))
+    low = max((order.index(u) + 1 for u in needed.pred[unit]), default=0)
+    high = min((order.index(u) for u in needed.succ[unit]), default=len(order))
     if high - low > 1:
         to = rng.randrange(low, high)
         if to != at:
@@ -209,37 +197,33 @@ def _change(
     return moved
 
 
-def _before(problem: Problem, units: Sequence[int]) -> dict[int, set[int]]:
-    """Return the units that each waits for."""
+def _order(problem: Problem, units: Sequence[int]) -> DiGraph:
+    """Return which units must be done before which."""
     unit_of = {job: u for u in units for job in problem.units[u]}
-    return {
-        u: {
-            unit_of[other]
-            for job in problem.units[u]
-            for other in problem.waits[job]
-            if other in unit_of and unit_of[other] != u
-        }
+    order = DiGraph()
+    order.add_nodes_from(units)
+    pairs = (
+        (unit_of.get(other, u), u)
         for u in units
-    }
+        for job in problem.units[u]
+        for other in problem.waits[job]
+    )
+    order.add_edges_from((other, u) for other, u in pairs if other != u)
+    return order
 
 
-def _urgency(
-    problem: Problem, units: Sequence[int], before: dict[int, set[int]]
-) -> dict[int, float]:
+def _urgency(problem: Problem, order: DiGraph) -> dict[int, float]:
     """Return the least time [s] from the beginning of each unit to the end of all that wait."""
     own = {}
-    for u in units:
+    for u in order:
         groups = {problem.robots.class_of[r] for r in problem.options[u]}
         own[u] = min((sum(problem.work[g][j] for j in problem.units[u]) for g in groups), default=0)
         own[u] += 5.0
     urgency = dict(own)
-    for _ in units:
-        changed = False
-        for u in units:
-            for other in before[u]:
-                if urgency[other] < own[other] + urgency[u] - 1e-9:
-                    urgency[other] = own[other] + urgency[u]
-                    changed = True
-        if not changed or max(urgency.values()) > 1e6:
+    for _ in own:  # no more often: units may wait for one another
+        before = dict(urgency)
+        for first, then in order.edges:
+            urgency[first] = max(urgency[first], own[first] + urgency[then])
+        if urgency == before:
             break
     return urgency

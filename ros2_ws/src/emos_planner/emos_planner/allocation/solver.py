@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from networkx import DiGraph, simple_cycles
 
 from coterie_core.geometry import Vec3
 from coterie_core.tasks import SubTask, SubTaskState, Verdict
@@ -16,7 +19,6 @@ from emos_planner.allocation.problem import (
     Pair,
     Problem,
     build,
-    depths,
     waits_for,
     why_nobody,
 )
@@ -87,17 +89,13 @@ def assign(
 
 
 def _check(sub_tasks: Sequence[SubTask]) -> None:
-    number = {s.id: k for k, s in enumerate(sub_tasks)}
-    if len(number) < len(sub_tasks):
-        ids = [s.id for s in sub_tasks]
-        twice = sorted({i for i in ids if ids.count(i) > 1})
+    twice = sorted(id for id, n in Counter(s.id for s in sub_tasks).items() if n > 1)
+    if twice:
         raise ValueError(f"sub-tasks share ids: {', '.join(twice)}; give each its own")
-    waits = [[number[d] for d in s.depends_on if d in number] for s in sub_tasks]
-    deep = depths(waits)
-    if deep and max(deep) >= len(sub_tasks):
-        ring = [s.id for s, d in zip(sub_tasks, deep, strict=True) if d >= len(sub_tasks)]
+    waits = DiGraph((d, s.id) for s in sub_tasks for d in s.depends_on)
+    if ring := next(simple_cycles(waits), None):
         raise ValueError(
-            f"sub-tasks wait for each other in a circle: {', '.join(ring)}; mend depends_on"
+            f"sub-tasks wait for each other in a circle: {', '.join(sorted(ring))}; mend depends_on"
         )
 
 
@@ -116,18 +114,12 @@ def _doable(
             name = problem.jobs[j].id
             unassigned[name] = {r: v.model_copy(update={"sub_task": name}) for r, v in why.items()}
     unit_of = {j: u for u, unit in enumerate(problem.units) for j in unit}
-    changed = True
-    while changed:
-        changed = False
-        for j in range(len(problem.jobs)):
-            lost = [d for d in problem.waits[j] if unit_of[d] in out]
-            if unit_of[j] not in out and lost:
-                out.add(unit_of[j])
-                other = problem.jobs[lost[0]].id
-                for k in problem.units[unit_of[j]]:
-                    name = problem.jobs[k].id
-                    unassigned[name] = waits_for(name, other, names)
-                changed = True
+    pairs = [(unit_of[j], d) for j, others in enumerate(problem.waits) for d in others]
+    while lost := next((p for p in pairs if p[0] not in out and unit_of[p[1]] in out), None):
+        out.add(lost[0])
+        for k in problem.units[lost[0]]:
+            name = problem.jobs[k].id
+            unassigned[name] = waits_for(name, problem.jobs[lost[1]].id, names)
     return [u for u in range(len(problem.units)) if u not in out], unassigned
 
 

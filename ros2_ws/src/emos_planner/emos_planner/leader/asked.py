@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coterie_core.tasks import SubTask, SubTaskKind
+from coterie_core.tasks import SubTask
 from coterie_requests.understanding.grounding import Resolver
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.task_graph import Want, WantKind
+from emos_planner.leader.task_graph import SEEN, TaskGraph, Want
 
-_ENDS: Mapping[WantKind, SubTaskKind] = {
+_ENDS: Mapping[str, str] = {
     "bring": "place",
     "take": "pick",
-    "detect": "detect",
-    "check": "detect",
+    **dict.fromkeys(SEEN, "detect"),
     "go": "go_to",
-    "open": "open",
-    "close": "close",
-    "use": "use",
 }
-"""Kind of the sub-task that brings a want about."""
+"""Kind of the sub-task that brings a want about, where that is not called so, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +33,12 @@ class Bounds:
     opened: frozenset[str] = frozenset()
 
 
-def bounds_of(wants: Sequence[Want], scene: SceneGraph) -> Bounds:
-    """Return what may be moved and opened for wants: all that fits them, not what a rule chose."""
-    resolver = Resolver(scene)
+def bounds_of(graph: TaskGraph) -> Bounds:
+    """Return what may be moved and opened: all that fits the wants, not what a rule chose."""
+    resolver = Resolver(graph.scene)
     places: dict[str, frozenset[str]] = {}
     opened: set[str] = set()
-    for want in wants:
+    for want in graph.wants:
         for thing in resolver.things(want.phrase):
             opened.add(thing.container)
             if want.kind in ("open", "close"):
@@ -54,7 +50,7 @@ def bounds_of(wants: Sequence[Want], scene: SceneGraph) -> Bounds:
 
 
 def with_all_asked(
-    wants: Sequence[Want], plan: Sequence[SubTask], known: Sequence[SubTask], scene: SceneGraph
+    graph: TaskGraph, plan: Sequence[SubTask], known: Sequence[SubTask]
 ) -> tuple[tuple[SubTask, ...], list[str]]:
     """Return a model's plan with all that was asked for, and what had to be added, in words.
 
@@ -62,18 +58,17 @@ def with_all_asked(
     as the rule has planned it.
 
     Args:
-        wants: Of the task; they count what the model has chosen from now on.
+        graph: The task; its wants count what the model has chosen from now on.
         plan: The model's.
         known: The same task as the rule and the solver have planned it.
-        scene: The map.
     """
     whole = {one.id: one for one in plan}
     by_id = {one.id: one for one in known}
-    seen_to = {id for want in wants for id in want.assigned}
+    seen_to = {id for want in graph.wants for id in want.assigned}
     added: list[str] = []
-    for want in wants:
+    for want in graph.wants:
         missing = [id for id, ids in want.assigned.items() if not _reaches(want, id, ids, plan)]
-        chosen = _chosen(want, plan, seen_to, scene) if want.need else []
+        chosen = _chosen(want, plan, seen_to, graph.scene) if want.need else []
         for id in missing:
             if chosen:
                 _count_instead(want, id, chosen.pop(0), plan)
@@ -91,7 +86,7 @@ def with_all_asked(
 def _reaches(want: Want, id: str, ids: Sequence[str], plan: Sequence[SubTask]) -> bool:
     """Whether a plan does what ends the work on one thing (or room) of a want."""
     last = ids[-1] if ids else ""
-    kind = _ENDS[want.kind]
+    kind = _ENDS.get(want.kind, want.kind)
     return any(one.id == last or (one.kind == kind and _about(one) == id) for one in plan)
 
 
@@ -102,7 +97,7 @@ def _about(one: SubTask) -> str:
 def _chosen(want: Want, plan: Sequence[SubTask], seen_to: set[str], scene: SceneGraph) -> list[str]:
     """Return things (ids) that fit a want, that a plan sees to, and nobody else asked for."""
     fits = {thing.id for thing in Resolver(scene).things(want.phrase)} - seen_to
-    ends = (_about(one) for one in plan if one.kind == _ENDS[want.kind])
+    ends = (_about(one) for one in plan if one.kind == _ENDS.get(want.kind, want.kind))
     return [id for id in dict.fromkeys(ends) if id in fits]
 
 

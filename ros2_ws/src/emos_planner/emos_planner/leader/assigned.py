@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from coterie_core.geometry import Vec3
-from coterie_core.resume import Resume
 from coterie_core.tasks import SubTask, SubTaskState
 from coterie_execution.geometry.results import Estimate
 from coterie_execution.geometry.toolbox import Toolbox
@@ -23,7 +22,6 @@ def keep_assignment(
     talk: Talk,
     agreed: Sequence[SubTask],
     starts: Mapping[str, Vec3 | None],
-    resumes: Mapping[str, Resume],
     toolbox: Toolbox,
     decided_by: str,
 ) -> None:
@@ -34,16 +32,16 @@ def keep_assignment(
         talk: What was said.
         agreed: The sub-tasks that were given out now; `robot` is "" where nobody does one.
         starts: The robots that were there -> where they were [m].
-        resumes: All robots of the team.
-        toolbox: Tells what each could have done.
+        toolbox: Tells what each robot of the team could have done.
         decided_by: Whose plan the first proposal was.
     """
     small = len(agreed) * len(starts) <= _MOST_ESTIMATES
-    never = work.graph.forbidden([*starts, *resumes])
+    team = dict.fromkeys((*starts, *toolbox.resumes))
+    never = work.graph.forbidden(team)
     why_not: dict[str, dict[str, str]] = {}
     for one in agreed[:200]:
         against = {}
-        for robot in [*starts, *(r for r in resumes if r not in starts)]:
+        for robot in team:
             if robot != one.robot:
                 reason = _reason(one, robot, work, talk) or never.get((one.id, robot), "")
                 if not reason and robot not in starts:
@@ -54,8 +52,7 @@ def keep_assignment(
                     against[robot] = reason
         if against:
             why_not[one.id] = against
-    notes = talk.notes + work.notes
-    note("assignment", "leader", _body(work, agreed, decided_by, why_not, notes))
+    note("assignment", "leader", _body(work, agreed, decided_by, why_not))
 
 
 def keep_hand_over(work: Progress, before: Mapping[str, str], why: str) -> None:
@@ -68,7 +65,7 @@ def keep_hand_over(work: Progress, before: Mapping[str, str], why: str) -> None:
     """
     given = {one.id: one.robot for one in work.sub_tasks}
     why_not = {id: {was: why} for id, was in before.items() if was not in ("", given[id])}
-    note("assignment", "leader", _body(work, (), "person", why_not, work.notes))
+    note("assignment", "leader", _body(work, (), "person", why_not))
 
 
 def _body(
@@ -76,7 +73,6 @@ def _body(
     agreed: Sequence[SubTask],
     decided_by: str,
     why_not: Mapping[str, Mapping[str, str]],
-    notes: Sequence[str],
 ) -> dict[str, object]:
     given = {one.id: one for one in (*work.sub_tasks, *agreed)}
     return {
@@ -93,7 +89,7 @@ def _body(
             if one.state is not _DONE or one.id in why_not
         ],
         "why_not": why_not,
-        "notes": list(dict.fromkeys(notes))[:20],
+        "notes": list(dict.fromkeys(work.notes))[-20:],
     }
 
 

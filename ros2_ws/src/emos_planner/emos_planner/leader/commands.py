@@ -1,49 +1,31 @@
-"""A Request as commands: what is to be brought, found, checked, gone to, opened."""
+"""A Request as wants: what is to be brought, found, checked, gone to, opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from coterie_core.household import load_household
-from coterie_requests.request import COMMANDS, Act, Request, Step, Thing
-from coterie_requests.request import Command as CommandKind
+from coterie_requests.request import COMMANDS, Act, Command, Request, Step, Thing
 from coterie_requests.understanding.phrases import Phrase, phrase_of
 from coterie_requests.understanding.problems import NotUnderstood, ProblemKind
 from coterie_requests.understanding.text import nearest, shown
 from coterie_requests.understanding.vocabulary import Vocabulary
+from emos_planner.leader.task_graph import SEEN, Want
 
 MAX_COMMANDS = 60
 EVERYBODY = "everybody"
 _EXAMPLE = '"bring the mug to the kitchen counter"'
-_DONE_AS: Mapping[Act, CommandKind] = {"is_there": "check", "relation": "check", "where": "find"}
+_DONE_AS: Mapping[Act, Command] = {"is_there": "check", "relation": "check", "where": "find"}
 """Questions that a task may hold, and what robots do to answer them."""
 _PUT = ("to", "in", "on", "near")
 """How robots put things to others; "to": however is usual there."""
-_SEEN = ("find", "look", "check")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One thing that a person wants: verb, object, and where to (`relation`: in, on or near).
-
-    `then` says that it is begun when all commands before it are done.
-    """
-
-    kind: CommandKind
-    object: Phrase
-    target: Phrase | None = None
-    relation: str = ""
-    robot: str = ""
-    everybody: bool = False
-    text: str = ""
-    then: bool = False
-    skill: str = ""
-
-
-def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
-    """Return the commands of a request, one per thing, in the order they were said.
+def commands_of(request: Request, names: Vocabulary) -> list[Want]:
+    """Return the wants of a request, one per thing, in the order they were said.
 
     Args:
         request: What a person asks for.
@@ -53,21 +35,21 @@ def commands_of(request: Request, names: Vocabulary) -> tuple[Command, ...]:
         NotUnderstood: A part of it is nothing that robots do, or lacks where to; nothing of it is
             done then, for half a task may be worse than none.
     """
-    commands: list[Command] = []
+    wants: list[Want] = []
     for step in request.steps:
-        for command in _commands(step, names, request.words):
-            phrase = command.object
+        for want in _wants(step, names, request.words):
+            phrase = want.phrase
             if phrase.which:  # "the other mug": none of those spoken of before
-                before = (one.object for one in commands if one.object.label == phrase.label)
+                before = (one.phrase for one in wants if one.phrase.label == phrase.label)
                 told = (p for p in before if p.color or p.places or p.order or p.ordinal)
                 out = (*phrase.excluded, *(replace(one, excluded=()) for one in told))
-                phrase = replace(phrase, excluded=out)
-            then = command.then and bool(commands)
-            commands.append(replace(command, object=phrase, then=then))
-    if len(commands) > MAX_COMMANDS:
-        many = f"{len(commands)} wishes at once; split the task (most: {MAX_COMMANDS})"
+                want.phrase = replace(phrase, excluded=out)
+            want.then = want.then and bool(wants)
+            wants.append(want)
+    if len(wants) > MAX_COMMANDS:
+        many = f"{len(wants)} wishes at once; split the task (most: {MAX_COMMANDS})"
         raise NotUnderstood(many, "too_long")
-    return tuple(commands)
+    return wants
 
 
 def _no(
@@ -79,8 +61,8 @@ def _no(
     return NotUnderstood(told, kind, word, question=question, suggestions=suggestions)
 
 
-def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
-    """Return the commands of a step, one for each of its things.
+def _wants(step: Step, names: Vocabulary, words: str) -> list[Want]:
+    """Return the wants of a step, one for each of its things.
 
     Raises:
         NotUnderstood: Robots cannot do it, or a part of it is missing.
@@ -89,39 +71,40 @@ def _commands(step: Step, names: Vocabulary, words: str) -> list[Command]:
     things = step.things or (step.to.things if kind == "go" and step.to else ())
     if not things:
         raise _no(text, f": say what to {kind}, as in {_EXAMPLE}", "object")
-    if kind not in _SEEN:
+    if kind not in SEEN:
         for thing in things:
             _one_of(text, thing.said, (thing, *thing.either))
     objects = [phrase_of(thing, names) for thing in things]
     target = _target(step, text, objects, names) if kind == "bring" else None
     relation = step.to.relation if target is not None and step.to is not None else ""
-    made = Command(
-        kind, objects[0], target, "" if relation == "to" else relation, _robot_of(step, names),
-        step.robot == EVERYBODY, text, step.then, step.skill,
+    made = partial(
+        Want, target=target, relation="" if relation == "to" else relation,
+        robot=_robot_of(step, names), everybody=step.robot == EVERYBODY, text=text,
+        skill=step.skill,
     )  # fmt: skip
     found = []
     for k, phrase in enumerate(objects):
         is_room = bool(phrase.room or phrase.floor) and not phrase.label
-        goes = kind == "go" or (kind in _SEEN and is_room)  # a room is seen by going there
+        goes = kind == "go" or (kind in SEEN and is_room)  # a room is seen by going there
         if goes and not step.is_command:
             raise _no(text, " asks for a room and is no task: ask it with ./coterie ask", "verb")
-        one = replace(made, object=phrase, then=made.then and not k)
         if goes:
-            one = replace(one, kind="go", object=_place(text, phrase))
+            phrase = _place(text, phrase)
         else:
-            _check_object(one, is_room)
-        found.append(one)
+            _check_object(text, kind, phrase, is_room)
+        need = 0 if phrase.number == "all" else max(phrase.count, 1)
+        found.append(made("go" if goes else kind, phrase, need=need, then=step.then and not k))
     return found
 
 
-def _kind_of(step: Step, words: str) -> CommandKind:
+def _kind_of(step: Step, words: str) -> Command:
     """Return what robots do for a step.
 
     Raises:
         NotUnderstood: They do not answer such questions on a task, or it says what not to do.
     """
     text = (step.said or step.told()) if step.is_command else words
-    kind = cast(CommandKind, step.act) if step.act in COMMANDS else _DONE_AS.get(step.act)
+    kind = cast(Command, step.act) if step.act in COMMANDS else _DONE_AS.get(step.act)
     if kind is None or step.options or step.choices or step.attribute:
         why = (
             " is a question and no task: robots on a task tell whether something is there, and "
@@ -191,16 +174,15 @@ def _robot_of(step: Step, names: Vocabulary) -> str:
     return known[said]
 
 
-def _check_object(command: Command, is_room: bool) -> None:
+def _check_object(text: str, command: Command, thing: Phrase, is_room: bool) -> None:
     """Refuse what cannot be done with such a thing.
 
     Raises:
         NotUnderstood: It is a person, a room, any thing, or nothing that anybody knows.
     """
-    thing, text = command.object, command.text
     if thing.person or thing.house or (thing.robot and not thing.label):
         kind: ProblemKind = "person" if thing.person else "object"
-        raise _no(text, f": {thing.said!r} is nothing to {command.kind}", kind, thing.said)
+        raise _no(text, f": {thing.said!r} is nothing to {command}", kind, thing.said)
     if is_room:
         why = f": {thing.said!r} is a room and stays where it is"
         raise _no(text, why, "object", thing.said)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from coterie_core.tasks import Obstacle, Proposal, Reflection, SubTask, Verdict
 from coterie_llm import Decider, inline_data
 from emos_planner.allocation.problem import Pair
 from emos_planner.allocation.solver import Share
+from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.progress import Progress
 from emos_planner.leader.reassign import Reassign, ReassignState, able_robots
 from emos_planner.leader.transcript import MOST_PROBLEMS, answer_line
@@ -38,8 +39,6 @@ class Talk:
     forbidden: dict[Pair, str] = field(default_factory=dict)
     verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     rounds: int = 0
 
@@ -48,24 +47,25 @@ class Talk:
         self.forbidden[verdict.sub_task, robot] = verdict.reason
         self.verdicts.setdefault(verdict.sub_task, {})[robot] = verdict
 
+    def hear(self, unassigned: Mapping[str, Mapping[str, Verdict]]) -> None:
+        """Take down why robots cannot do sub-tasks, unless they have said so themselves."""
+        for id, by in unassigned.items():
+            mine = self.verdicts.get(id, {})
+            self.verdicts[id] = {**mine, **by, **mine}
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What stays the same through a discussion.
 
-    `work` is the task, `robots` are those that may take part, `bodies` and `now` what prompts say
-    of them and of where they are. `lookups` returns the tools.
+    `work` is the task; `lookups` are the tools, and know the robots that may take part.
     """
 
     work: Progress
-    robots: tuple[str, ...]
-    bodies: Mapping[str, str]
-    now: Mapping[str, str]
+    lookups: Lookups
     solve: Solver
-    lookups: Callable[[], Lookups]
     decider: Decider
     channel: Channel
-    clock: Callable[[], float] = time.monotonic
 
 
 async def discuss(
@@ -91,7 +91,7 @@ async def discuss(
     agreed: dict[str, SubTask] = {}
     while talk.rounds < setting.work.options.round_limit:
         busy = {one.robot for one in plan if agreed.get(one.id) != one}
-        asked = [robot for robot in setting.robots if robot in busy]
+        asked = [robot for robot in setting.lookups.starts if robot in busy]
         if not asked:
             break
         before = len(talk.forbidden), len(talk.left_out)
@@ -105,7 +105,7 @@ async def discuss(
         }
         if (len(talk.forbidden), len(talk.left_out)) == before:
             break
-        there = [robot for robot in setting.robots if robot not in talk.left_out]
+        there = [robot for robot in setting.lookups.starts if robot not in talk.left_out]
         plan = await _again(setting, basis, there, round_, agreed, talk)
     # A place without its pick is worth nothing: what waits for what nobody does is not agreed on.
     agreed = _whole({one.id: one for one in plan if agreed.get(one.id) == one}, open_tasks)
@@ -124,40 +124,30 @@ async def ask(
         sub_tasks=tuple(plan),
         sole=_sole(setting, robots, plan, talk),
     )
-    setting.work.transcript.propose(proposal, robots, setting.clock())
+    setting.work.transcript.propose(proposal, robots)
     timeout = setting.work.options.reflect_timeout
     answers = await setting.channel.reflect(robots, proposal, timeout)
     for robot in answers:
         if robot not in robots:
-            _problem(setting, talk, f"{inline_data(robot)} answered without being asked", round_)
+            _problem(setting, f"{inline_data(robot)} answered without being asked", round_)
     for robot in robots:
         answer = answers.get(robot)
         own = [one.id for one in plan if one.robot == robot]
         if answer is None:
-            talk.left_out[robot] = f"no answer within {timeout:g} s"
-            talk.said.append(f"round {round_ + 1}, {robot}: no answer within {timeout:g} s")
-            setting.work.transcript.say(
-                "silent", robot, f"no answer within {timeout:g} s: left out", round=round_,
-                time=setting.clock(),
-            )  # fmt: skip
+            talk.left_out[robot] = why = f"no answer within {timeout:g} s"
+            talk.said.append(f"round {round_ + 1}, {robot}: {why}")
+            setting.work.transcript.say("silent", robot, f"{why}: left out", round=round_)
+            silent = partial(Verdict, feasible=False, obstacle=Obstacle.NO_ANSWER, reason=why)
             for id in own:
-                talk.refuse(
-                    robot,
-                    Verdict(
-                        sub_task=id,
-                        feasible=False,
-                        obstacle=Obstacle.NO_ANSWER,
-                        reason=f"no answer within {timeout:g} s",
-                    ),
-                )
+                talk.refuse(robot, silent(sub_task=id))
             continue
         reflection, trouble = checked(answer, robot, proposal, own)
         for text in trouble:
-            _problem(setting, talk, text, round_)
-        setting.work.transcript.reflect(reflection, setting.clock())
+            _problem(setting, text, round_)
+        setting.work.transcript.reflect(reflection)
         for verdict in reflection.verdicts:
             if verdict.disagreement:
-                talk.notes.append(f"{robot}: {verdict.disagreement}")
+                setting.work.notes.append(f"{robot}: {verdict.disagreement}")
             if not verdict.feasible:
                 talk.refuse(robot, verdict)
         talk.said.append(answer_line(reflection))
@@ -170,11 +160,11 @@ def _sole(
 
     With the rules nobody is asked anyway, and large teams are not looked through for it.
     """
-    team = [robot for robot in setting.robots if robot not in talk.left_out]
+    team = [robot for robot in setting.lookups.starts if robot not in talk.left_out]
     if setting.decider.rule_only or len(team) > setting.work.options.group_size:
         return ()
     given = [one for one in plan if one.robot in robots]
-    able = able_robots(given, team, talk.forbidden, setting.lookups())
+    able = able_robots(given, team, talk.forbidden, setting.lookups)
     return tuple(one.id for one in given if set(able[one.id]) <= {one.robot})
 
 
@@ -236,17 +226,17 @@ async def _again(
     if not robots:
         return ()
     share = setting.solve(basis, robots, talk.forbidden)
-    _note_unassigned(share, talk)
+    talk.hear(share.unassigned)
     plan = tuple(one for one in share.sub_tasks if one.robot)
     open_ = tuple(one for one in plan if agreed.get(one.id) != one)
     if not open_ or len(robots) > setting.work.options.group_size:
         return plan  # no model sees so many robots
-    lookups = setting.lookups()
-    refused = frozenset(talk.forbidden)
+    lookups, refused = setting.lookups, frozenset(talk.forbidden)
+    tools, options = lookups.toolbox, setting.work.options
     state = ReassignState(
         words=setting.work.words,
-        robots={robot: setting.bodies[robot] for robot in robots},
-        now={robot: setting.now[robot] for robot in robots if robot in setting.now},
+        robots={robot: body_text(tools.resumes[robot], options) for robot in robots},
+        now={robot: where_text(tools.scene, robot, lookups.starts[robot]) for robot in robots},
         lookups=lookups,
         second=open_,
         refused=refused,
@@ -269,11 +259,11 @@ async def _again(
         )
         why = inline_data(decided.reply.reason, limit=400) or "no reason given"
         said = f"who takes over is the model's choice ({decided.model}): {why}"
-        setting.work.transcript.say("statement", "leader", said, round=round_, time=setting.clock())
+        setting.work.transcript.say("statement", "leader", said, round=round_)
         talk.said.append(f"round {round_ + 1}, leader: {why}")
         return tuple(one for one in plan if one.robot)
     if decided.reason:
-        talk.notes.append(f"reassignment by rule: {decided.reason}")
+        setting.work.notes.append(f"reassignment by rule: {decided.reason}")
     return plan
 
 
@@ -297,13 +287,7 @@ def _whole(agreed: dict[str, SubTask], open_tasks: Mapping[str, SubTask]) -> dic
     return agreed
 
 
-def _note_unassigned(share: Share, talk: Talk) -> None:
-    for id, by in share.unassigned.items():
-        for robot, verdict in by.items():
-            talk.verdicts.setdefault(id, {}).setdefault(robot, verdict)
-
-
-def _problem(setting: Setting, talk: Talk, text: str, round_: int) -> None:
-    if len(talk.problems) < MOST_PROBLEMS:
-        talk.problems.append(text)
-    setting.work.transcript.say("problem", "leader", text, round=round_, time=setting.clock())
+def _problem(setting: Setting, text: str, round_: int) -> None:
+    if len(setting.work.problems) < MOST_PROBLEMS:
+        setting.work.problems.append(text)
+    setting.work.transcript.say("problem", "leader", text, round=round_)

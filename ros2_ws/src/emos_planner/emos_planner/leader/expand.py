@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from coterie_core.geometry import distance
@@ -14,18 +14,19 @@ from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, inside_only, kind_of, seen_in_passing
 from coterie_world.surfaces import is_seat
-from emos_planner.leader.task_graph import TaskGraph, Want, named
+from emos_planner.leader.order import put_in_order
+from emos_planner.leader.task_graph import SEEN, TaskGraph, Want, named
 
 ROOMS_PER_SEARCH = 4
 """Rooms that one search sub-task holds: few enough to share a search among robots."""
 MOST_THINGS = 60
-"""Things that one want may move: a map full of phantoms must not fill the team's day."""
+"""Things that one want may move, and a robot reports: phantoms must not fill the team's day."""
 MOST_LABELS = 3
 """Labels that are searched for where several will do: the likeliest."""
 _DONE = SubTaskState.DONE
 
 
-def expand(wants: Iterable[Want], graph: TaskGraph) -> list[str]:
+def expand(graph: TaskGraph) -> list[str]:
     """Add the sub-tasks that wants need with what the map shows now; return the new ids.
 
     Called again whenever the map has grown: things that were looked for are picked, placed, looked
@@ -36,12 +37,13 @@ def expand(wants: Iterable[Want], graph: TaskGraph) -> list[str]:
     """
     before = set(graph.sub_tasks)
     resolver = Resolver(graph.scene)
-    taken = {id for want in wants for id in want.assigned if want.kind in ("bring", "take")}
-    for want in wants:
+    taken = {id for want in graph.wants for id in want.assigned if want.kind in ("bring", "take")}
+    for want in graph.wants:
         if want.kind == "go":
             _go(want, resolver, graph)
         else:
             _serve(want, resolver, graph, taken)
+    put_in_order(graph)
     return [id for id in graph.sub_tasks if id not in before]
 
 
@@ -211,8 +213,8 @@ def _chain(
     if want.kind == "use":
         words = f"{want.skill} {name}"
         return (graph.add("use", words, object=item, robot=robot, skill=want.skill),)
-    seen = graph.detected(thing, robot if want.kind in ("detect", "check") else "")
-    if want.kind in ("detect", "check"):
+    seen = graph.detected(thing, robot if want.kind in SEEN else "")
+    if want.kind in SEEN:
         return seen
     pick = graph.add("pick", f"pick up {name}", object=item, after=seen, robot=robot)
     if want.kind == "take":
@@ -273,10 +275,10 @@ def other_place(want: Want, place: SubTask, tried: Collection[str], graph: TaskG
     return id
 
 
-def look_again(place: SubTask, wants: Iterable[Want], graph: TaskGraph) -> None:
+def look_again(place: SubTask, graph: TaskGraph) -> None:
     """Add a look at what was put down, if it was asked for: who did it has not seen it there."""
     item, owner = place.object, place.receptacle
-    want = next((w for w in wants if item and item.id in w.assigned), None)
+    want = next((w for w in graph.wants if item and item.id in w.assigned), None)
     known = graph.scene.objects.get(item.id) if item is not None else None
     if want is None or known is None or item is None or owner is None:
         return
@@ -290,7 +292,7 @@ def look_again(place: SubTask, wants: Iterable[Want], graph: TaskGraph) -> None:
     want.assigned[item.id] = (*want.assigned[item.id], id)
 
 
-def search_on(wants: Iterable[Want], graph: TaskGraph) -> bool:
+def search_on(graph: TaskGraph) -> bool:
     """Where all searches for something are over and too much is unseen, have others go on.
 
     Who asks for a thing, or for two, says that there are so many: before robots give it up, they go
@@ -300,7 +302,7 @@ def search_on(wants: Iterable[Want], graph: TaskGraph) -> bool:
         Whether there are new searches.
     """
     before = len(graph.sub_tasks)
-    for want in wants:
+    for want in graph.wants:
         mine = [graph.sub_tasks[id] for id in want.searches if id in graph.sub_tasks]
         lost = [one for one in mine if one.id in graph.given_up and one.state is not _DONE]
         over = all(one.state is _DONE or one in lost for one in mine)
@@ -322,11 +324,11 @@ def _is_top(thing: SceneObject) -> bool:
     return not seat and any(not r.inside for r in thing.receptacles)
 
 
-def unused(graph: TaskGraph, wants: Iterable[Want]) -> Collection[str]:
+def unused(graph: TaskGraph) -> Collection[str]:
     """Return searches that no want needs any longer."""
     needed: set[str] = set()
     searches: set[str] = set()
-    for want in wants:
+    for want in graph.wants:
         searches |= {*want.searches, *want.target_searches}
         little = graph.book.is_enough(want.label, want.rooms)
         if not want.enough and (want.need or not little):

@@ -1,8 +1,8 @@
-"""A person's wish that another robot does a sub-task of the task in work."""
+"""The leader's service `hand_over`: a person wishes that another robot does a sub-task."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from coterie_core.tasks import SubTask, SubTaskState
@@ -15,6 +15,7 @@ from emos_planner.lookups import Lookups, opened_by
 
 Ask = Callable[[Sequence[SubTask]], Awaitable[Talk]]
 """Puts sub-tasks before the robot that is to do them; returns what it said."""
+SERVICE = "hand_over"
 _LONGEST = 200
 _MOST_NAMED = 12
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
@@ -43,14 +44,7 @@ class HandedOver:
         return bool(self.sub_tasks)
 
 
-async def hand_over(
-    work: Progress,
-    wish: Wish,
-    there: Collection[str],
-    team: Collection[str],
-    lookups: Lookups,
-    ask: Ask | None,
-) -> HandedOver:
+async def hand_over(work: Progress, wish: Wish, lookups: Lookups, ask: Ask | None) -> HandedOver:
     """Have a robot do a sub-task, and all that the same robot must do, unless something is against.
 
     What is against it: the sub-task is done, its thing is in another hand, the robot is not there
@@ -59,20 +53,18 @@ async def hand_over(
     Args:
         work: The task; changed in place.
         wish: What a person wants.
-        there: Robots that are there and not stopped.
-        team: Robots that take part.
-        lookups: The tools.
+        lookups: The tools; they know the team, and the robots that are there and not stopped.
         ask: Asks the robot; None: it is not asked.
     """
     graph = work.graph
     given = {"robot": wish.robot, "state": SubTaskState.PENDING, "reason": ""}
     plan = [one.model_copy(update=given) for one in graph.unit(wish.sub_task)]
-    against = _against(work, wish, there, team) or _body_against(work, plan, wish.robot, lookups)
+    against = _against(work, wish, lookups) or _body_against(work, plan, wish.robot, lookups)
     if not against and ask is not None:
         talk = await ask(plan)
         said = next((reasons(by) for by in talk.verdicts.values() if by), "")
         # What robots reported meanwhile may be against it, too.
-        against = f"it refused: {said}" if said else _against(work, wish, there, team)
+        against = f"it refused: {said}" if said else _against(work, wish, lookups)
     id_, robot = inline_data(wish.sub_task, limit=60), inline_data(wish.robot, limit=60)
     who = inline_data(wish.by, limit=_LONGEST) or "somebody"
     why = f": {inline_data(wish.reason, limit=_LONGEST)}" if wish.reason else ""
@@ -94,7 +86,7 @@ async def hand_over(
     return HandedOver(f"{robot} does {what} now", tuple(before))
 
 
-def _against(work: Progress, wish: Wish, there: Collection[str], team: Collection[str]) -> str:
+def _against(work: Progress, wish: Wish, lookups: Lookups) -> str:
     """Return what is against a wish, without a look at bodies ("": nothing)."""
     graph, robot, unit = work.graph, wish.robot, work.graph.unit(wish.sub_task)
     mine = graph.sub_tasks.get(wish.sub_task)
@@ -105,13 +97,14 @@ def _against(work: Progress, wish: Wish, there: Collection[str], team: Collectio
         return f"the task has no such sub-task; those that are not done: {named}{more}"
     if mine.state is _DONE:
         return f"{mine.robot or 'the team'} has done it"
-    if robot not in team:
-        return f"no such robot takes part; those that do: {', '.join(sorted(team))}"
+    if robot not in lookups.toolbox.resumes:
+        team = ", ".join(sorted(lookups.toolbox.resumes))
+        return f"no such robot takes part; those that do: {team}"
     if robot in work.heartbeats.held:
         return f"{robot} is stopped; ./coterie release {robot} lets it go on"
     if robot in work.heartbeats.dead:
         return f"{robot} is silent: nothing was heard of it for too long"
-    if robot not in there:
+    if robot not in lookups.starts:
         return f"{robot} is not there: it is stopped, or was not heard lately"
     if mine.robot == robot and mine.state is not _FAILED and mine.id not in work.given_up:
         return f"{robot} does it already"
@@ -129,7 +122,7 @@ def _against(work: Progress, wish: Wish, there: Collection[str], team: Collectio
 
 def _begun(work: Progress, one: SubTask) -> str:
     """Return why a robot keeps what belongs to a sub-task that it has begun ("": it need not)."""
-    holds = any(report.robot == one.robot for report in work.hands.full())
+    holds = any(report.robot == one.robot for report in work.holding())
     if one.kind == "pick" and (one.state is _DONE or (one.state is SubTaskState.RUNNING and holds)):
         thing = inline_data(one.object.label, limit=60) if one.object else "the thing"
         return f"{one.robot} holds {thing} and keeps it until it has put it down"

@@ -1,16 +1,10 @@
-"""Which robots of a task are alive, and what is in their hands."""
+"""Which robots of a task are alive."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-from coterie_core.tasks import RobotReport, SubTask
-from coterie_llm import inline_data
-
-EMPTY_HANDS = 60.0
-"""How long robots may take to put down what is left in their hands [s]."""
 
 
 @dataclass(slots=True)
@@ -49,24 +43,14 @@ class Heartbeats:
         self.dead.discard(robot)
         return was_dead
 
-    def lost(self, robot: str) -> None:
-        """Take a robot for dead."""
-        self.dead.add(robot)
-
-    def hold(self, robot: str, now: float) -> bool:
-        """Take a robot for dead until it is let go; return whether that is new."""
-        self.now = max(self.now, now)
-        fresh = robot not in self.held
-        self.held.add(robot)
-        self.lost(robot)
-        return fresh
-
-    def let_go(self, robot: str, now: float) -> bool:
-        """Take a robot that was held for alive; return whether it was held."""
-        if robot not in self.held:
+    def hold(self, robot: str, stopped: bool, now: float) -> bool:
+        """Take a robot that a person stops for dead until it is released; tell if that is new."""
+        if stopped is (robot in self.held):
             return False
-        self.held.discard(robot)
+        self.held ^= {robot}
         self.reported(robot, now)
+        if stopped:
+            self.dead.add(robot)
         return True
 
     def fallen_silent(self, now: float) -> dict[str, float]:
@@ -77,8 +61,7 @@ class Heartbeats:
             for robot, heard in self._heard.items()
             if robot not in self.dead and now - heard > self.silence
         }
-        for robot in silent:
-            self.lost(robot)
+        self.dead.update(silent)
         return silent
 
     def may_return(self, robot: str, within: float) -> bool:
@@ -87,48 +70,3 @@ class Heartbeats:
             return True
         heard = self._heard.get(robot, -math.inf)
         return robot in self.dead and self.now - heard < self.silence + within
-
-
-@dataclass(slots=True)
-class Hands:
-    """The hands of a task's robots; those of the dead do not count.
-
-    Args:
-        task: Its id.
-        reports: The robots' last ones.
-        heartbeats: Who is dead, and the time.
-    """
-
-    task: str
-    reports: Mapping[str, RobotReport]
-    heartbeats: Heartbeats
-    _since: dict[tuple[str, str], float] = field(default_factory=dict)
-
-    def full(self) -> list[RobotReport]:
-        """Return the reports of robots that hold something."""
-        return [
-            report
-            for robot, report in self.reports.items()
-            if report.holding and report.task == self.task and robot not in self.heartbeats.dead
-        ]
-
-    def told(self) -> list[str]:
-        """Return what a person should know of what is, or may be, in hands."""
-        mine = [r for r in self.reports.values() if r.task == self.task and r.put_down]
-        put = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in mine]
-        return put + [f"{r.robot} still holds {inline_data(r.holding)}" for r in self.full()]
-
-    def put_down(self, place: SubTask) -> None:
-        """Take down that a robot is to put down beside it what it could not place."""
-        self._since.setdefault((place.id, place.robot), self.heartbeats.now)
-
-    def were_to(self, place: SubTask) -> bool:
-        """Tell whether `put_down` has said so."""
-        return (place.id, place.robot) in self._since
-
-    def are_at_it(self, place: SubTask) -> bool:
-        """Tell whether it holds the thing still: where that will lie nobody knows yet."""
-        since = self._since.get((place.id, place.robot))
-        if since is None or self.heartbeats.now - since > EMPTY_HANDS:
-            return False
-        return any(report.robot == place.robot for report in self.full())

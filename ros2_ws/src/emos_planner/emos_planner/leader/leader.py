@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from coterie_core.geometry import Vec3
@@ -23,18 +23,17 @@ from coterie_safety.why.context import current
 from coterie_safety.why.journal import keeping
 from coterie_world.meaning import Meanings
 from coterie_world.scene import SceneGraph
-from emos_planner.allocation.problem import Pair
+from emos_planner.allocation.problem import OPEN, Pair
 from emos_planner.allocation.solver import Share, assign
 from emos_planner.leader.assigned import keep_assignment
-from emos_planner.leader.briefing import body_text, where_text
 from emos_planner.leader.discussion import Channel, Setting, Solver, Talk, ask, discuss
 from emos_planner.leader.hand_over import HandedOver, Wish, hand_over
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.progress import Change, Progress
-from emos_planner.leader.splitting import Split, split, split_state
+from emos_planner.leader.splitting import split
 from emos_planner.leader.state_file import Kept, state_of, task_of
 from emos_planner.leader.transcript import Transcript, Turn
-from emos_planner.leader.understand import understand
+from emos_planner.leader.understand import nothing_to_do, understand
 from emos_planner.lookups import Lookups
 
 ToolboxFactory = Callable[[SceneGraph, Mapping[str, Resume]], Toolbox]
@@ -49,15 +48,11 @@ class Agreement:
     know; `problems` what robots did that they must not.
     """
 
-    task: str
-    words: str
     sub_tasks: tuple[SubTask, ...]
-    rounds: int
-    unassigned: Mapping[str, Mapping[str, Verdict]]
-    left_out: Mapping[str, str]
     notes: tuple[str, ...]
-    problems: tuple[str, ...]
-    transcript: Transcript
+    rounds: int = 0
+    unassigned: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     decided_by: str = "rule"
 
 
@@ -73,7 +68,7 @@ def with_offers(
     given: dict[str, str] = {}
     for id in open_:
         unit = [one.id for one in work.graph.unit(id) if one.id in open_]
-        offered = (robot for id in unit for robot in work.offers.get(id, ()) if robot in robots)
+        offered = (robot for id in unit for robot in work.offering(id) if robot in robots)
         fit = (robot for robot in offered if not any((id, robot) in forbidden for id in unit))
         given |= dict.fromkeys(unit, next(fit, ""))
     plan = (o.model_copy(update={"robot": given.get(o.id, o.robot)}) for o in share.sub_tasks)
@@ -157,20 +152,11 @@ class Leader:
         return self._current
 
     @property
-    def transcript(self) -> Transcript:
-        """What was said about the task.
-
-        Raises:
-            RuntimeError: No task was discussed.
-        """
-        return self.progress.transcript
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know about how the task was taken."""
         if self._current is None:
             return ()
-        return (*self._current.meant.graph.notes, *dict.fromkeys(self._current.notes))
+        return (*self._current.graph.notes, *dict.fromkeys(self._current.notes))
 
     def toolbox(self) -> Toolbox:
         """Return the tools for what is known now."""
@@ -180,6 +166,9 @@ class Leader:
 
     def _lookups(self, starts: Mapping[str, Vec3 | None]) -> Lookups:
         return Lookups(self.toolbox(), starts, asking=self._asking)
+
+    def _transcript(self, task: str, words: str) -> Transcript:
+        return Transcript(task, words, self._on_turn, lambda: self.clock())
 
     # -- stage 1 --------------------------------------------------------------------------------
 
@@ -218,36 +207,33 @@ class Leader:
         if current().task != task:  # else whoever took it in has kept it, as it was given
             belong(task=task)
             note("task", "leader", {"words": words, "robots": robots})
-        transcript = Transcript(task, words, self._on_turn)
+        transcript = self._transcript(task, words)
         if request is None:
             names = Vocabulary.of(self.scene, robots)
             request = await read_request(words, names, self.decider, "do")
         unseen = self.options.max_expected_unseen
-        meant = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
+        graph = understand(request, self.scene, robots, unseen=unseen, resumed=resumed)
         read = f"I read: {request.told()}"
         note("read", "leader", {"words": read})
-        transcript.say("statement", "leader", read, time=self.clock())
-        if not meant.sub_tasks:
-            raise NotUnderstood(meant.nothing_to_do, "nothing")
-        work = Progress(task, words, meant, self.options, transcript, request)
-        sub_tasks, first, decided_by = await self._split(work, robots, starts)
+        transcript.say("statement", "leader", read)
+        if not graph.sub_tasks:
+            raise NotUnderstood(nothing_to_do(graph), "nothing")
+        work = Progress(task, words, graph, self.options, transcript, request)
+        first, decided_by = await self._split(work, starts)
         self._current = work
-        return await self._agree(work, sub_tasks, first, starts, decided_by)
+        return await self._agree(work, work.sub_tasks, first, starts, decided_by)
 
-    async def _split(
-        self, work: Progress, robots: Sequence[str], starts: Mapping[str, Vec3 | None]
-    ) -> Split:
-        """Return the sub-tasks, the first proposal, and whose it is.
+    async def _split(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> tuple[Share, str]:
+        """Return the first proposal, and whose it is.
 
         A model sees at most `group_size` robots: of a larger team the solver's plan counts.
         """
-        by_solver = self._solve(work, starts)
-        second = by_solver(work.sub_tasks, robots, work.graph.forbidden(robots))
-        if len(robots) > self.options.group_size:
-            return work.sub_tasks, second, "rule"
+        never = work.graph.forbidden(starts)
+        second = self._solve(work, starts)(work.sub_tasks, starts, never)
+        if len(starts) > self.options.group_size:
+            return second, "rule"
         lookups = self._lookups(starts)
-        state = split_state(work, second, starts, self.resumes, self.options, lookups)
-        return await split(work, second, state, self.decider, self._meanings, self.clock)
+        return await split(work, second, lookups, self.decider, self._meanings)
 
     def _solve(self, work: Progress, starts: Mapping[str, Vec3 | None]) -> Solver:
         """Return the solver for what is still open; what is done or running stays as it is."""
@@ -256,12 +242,10 @@ class Leader:
             sub_tasks: Sequence[SubTask], robots: Collection[str], forbidden: Mapping[Pair, str]
         ) -> Share:
             ids = {one.id for one in sub_tasks}
-            fixed = {one.id: one for one in work.begun() if one.id not in ids}
-            plan, where = (
-                [*fixed.values(), *sub_tasks],
-                {robot: starts.get(robot) for robot in robots},
-            )
-            seed = self.options.seed
+            others = (one for one in work.sub_tasks if one.id not in ids)
+            fixed = {one.id: one for one in others if one.state not in OPEN}
+            plan, seed = [*fixed.values(), *sub_tasks], self.options.seed
+            where = {robot: starts.get(robot) for robot in robots}
             share = assign(plan, where, self.toolbox(), forbidden=forbidden, seed=seed)
             mine = tuple(one for one in share.sub_tasks if one.id not in fixed)
             return replace(share, sub_tasks=mine)
@@ -278,8 +262,7 @@ class Leader:
     ) -> Agreement:
         before = work.graph.forbidden(starts)
         talk = Talk(forbidden=dict(before))
-        for id, by in first.unassigned.items():
-            talk.verdicts.setdefault(id, {}).update(by)
+        talk.hear(first.unassigned)
         if self.channel is None:
             given = {one.id for one in first.sub_tasks}
             missing = [o.model_copy(update={"robot": ""}) for o in sub_tasks if o.id not in given]
@@ -288,42 +271,21 @@ class Leader:
             setting = self._setting(work, starts, self.channel)
             agreed = await discuss(setting, sub_tasks, first, talk)
         work.round += talk.rounds
-        work.notes += talk.notes
         unassigned = {one.id: talk.verdicts.get(one.id, {}) for one in agreed if not one.robot}
         for (id, robot), why in talk.forbidden.items():
             if (id, robot) not in before and robot not in talk.left_out:
                 work.graph.rule_out(id, robot, why)  # who was left out may answer next time
         if keeping():
-            keep_assignment(work, talk, agreed, starts, self.resumes, self.toolbox(), decided_by)
+            keep_assignment(work, talk, agreed, starts, self.toolbox(), decided_by)
         work.take(agreed, unassigned, talk.left_out)
-        work.problems += talk.problems
-        return Agreement(
-            work.id,
-            work.words,
-            work.sub_tasks,
-            talk.rounds,
-            unassigned,
-            dict(talk.left_out),
-            self.notes if self._current else tuple(work.notes),
-            tuple(talk.problems),
-            work.transcript,
-            decided_by,
-        )
+        rounds, left_out = talk.rounds, talk.left_out
+        return Agreement(work.sub_tasks, self.notes, rounds, unassigned, left_out, decided_by)
 
     def _setting(
         self, work: Progress, starts: Mapping[str, Vec3 | None], channel: Channel
     ) -> Setting:
-        return Setting(
-            work=work,
-            robots=tuple(starts),
-            bodies={robot: body_text(self.resumes[robot], self.options) for robot in starts},
-            now={robot: where_text(self.scene, robot, at) for robot, at in starts.items()},
-            solve=self._solve(work, starts),
-            lookups=lambda: self._lookups(starts),
-            decider=self.decider,
-            channel=channel,
-            clock=self.clock,
-        )
+        lookups, solve = self._lookups(starts), self._solve(work, starts)
+        return Setting(work, lookups, solve, self.decider, channel)
 
     # -- stage 2 --------------------------------------------------------------------------------
 
@@ -361,11 +323,10 @@ class Leader:
         alive = {r: at for r, at in starts.items() if r not in work.heartbeats.dead}
         if not open_ or not alive:
             work.given_up.update({one.id: "no robot is left to do it" for one in open_})
-            plan, talk = work.sub_tasks, work.transcript
-            return Agreement(work.id, work.words, plan, 0, {}, {}, self.notes, (), talk)
+            return Agreement(work.sub_tasks, self.notes)
         self._look_anew()
         never = work.graph.forbidden(alive)
-        first = self._solve(work, alive)(open_, tuple(alive), never)
+        first = self._solve(work, alive)(open_, alive, never)
         first = with_offers(first, work, alive, never)
         return await self._agree(work, open_, first, alive, "rule")
 
@@ -397,8 +358,7 @@ class Leader:
             return talk
 
         asked = ask_robot if channel is not None else None
-        lookups = self._lookups(starts)
-        return await hand_over(work, wish, starts, self.resumes, lookups, asked)
+        return await hand_over(work, wish, self._lookups(starts), asked)
 
     # -- after a restart ------------------------------------------------------------------------
 
@@ -416,12 +376,8 @@ class Leader:
         self._toolbox = None
         task = kept.state.task
         belong(task=task.id)
-        transcript = Transcript(task.id, task.words, self._on_turn)
+        transcript = self._transcript(task.id, task.words)
         self._current = task_of(kept.state, self.scene, self.options, transcript)
-
-    def forget(self) -> None:
-        """Drop the task: cancelled, or at its end."""
-        self._current = None
 
 
 def rules_decider(who: str = "leader") -> Decider:

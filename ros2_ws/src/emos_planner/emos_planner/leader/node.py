@@ -16,6 +16,7 @@ from coterie_core.waiting import in_time
 from coterie_llm import inline_data
 from coterie_msgs.action import ExecuteTask
 from coterie_msgs.msg import Assignment, SemanticMap
+from coterie_msgs.srv import HandOver
 from coterie_requests.ask_back import Judgement, not_understood, settle
 from coterie_requests.read_request import ReadRequest
 from coterie_requests.request import Request
@@ -32,14 +33,15 @@ from coterie_ros.safe_publisher import SafePublisher
 from coterie_ros.serving import GoalContext
 from coterie_ros.team_memory import MEMORY_PARAMETERS, MemoryKeeper
 from coterie_safety.permits.gate import NO_PERMIT
+from coterie_safety.stop import one_line
 from coterie_safety.why import belong, note
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
 from coterie_world.team_memory import TeamMemory
 from emos_planner.leader.asking_back import task_state
 from emos_planner.leader.channel import TICK, DiscussionTopic
-from emos_planner.leader.gathering import Gathering
-from emos_planner.leader.hand_over_service import HandOverService
+from emos_planner.leader.gathering import GATHER, Gathering
+from emos_planner.leader.hand_over import SERVICE, Wish
 from emos_planner.leader.leader import Agreement, Leader
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.outcome import Outcome, TaskState, keep_outcome
@@ -74,13 +76,6 @@ LEADER_PARAMETERS = (
 )
 
 
-_OUTCOMES = {
-    TaskState.DONE: ExecuteTask.Result.DONE,
-    TaskState.PARTIAL: ExecuteTask.Result.PARTIAL,
-    TaskState.NOT_DONE: ExecuteTask.Result.NOT_DONE,
-    TaskState.CANCELLED: ExecuteTask.Result.CANCELLED,
-}
-
 MAP_PERIOD = 1.0
 """Least time between two maps that it publishes [s of wall time]."""
 SETTLE = 0.2
@@ -88,47 +83,10 @@ SETTLE = 0.2
 _CANCELLED = Outcome(False, "cancelled: all robots stop", {}, TaskState.CANCELLED)
 
 
-def result_msg(
-    outcome: Outcome,
-    leader: Leader | None,
-    memory: TeamMemory,
-    judgement: Judgement | None,
-    *,
-    missing: str = "",
-    time: float = 0.0,
-) -> ExecuteTask.Result:
-    """Return how a task ended, as a message.
-
-    Args:
-        outcome: How it ended.
-        leader: Who led it; None, or without a task: it was not begun.
-        memory: What the team remembers.
-        judgement: Whether the task was clear; None: nobody judged.
-        missing: Which robots were left out, and why.
-        time: Now [s].
-    """
-    result = ExecuteTask.Result(
-        outcome=_OUTCOMES[outcome.state],
-        success=outcome.success,
-        message=outcome.message[:4000],
-        achieved=outcome.achieved,
-        wanted=outcome.wanted,
-        not_searched=list(outcome.not_searched),
-        judgement=judgement_to_msg(judgement),
-    )
-    if leader is None or not leader.task:
-        return result
-    notes = "; ".join(part for part in (*leader.notes, *_moved(leader, memory), missing) if part)
-    if notes:
-        result.message = f"{outcome.message} ({notes})"[:4000]
-    result.assignment = assignment_to_msg(leader.task, leader.round, leader.assignment, time=time)
-    return result
-
-
 def _moved(leader: Leader, memory: TeamMemory) -> list[str]:
     """Return who brought away what was asked for and is not there."""
     told = []
-    for want in leader.progress.meant.wants:
+    for want in leader.progress.graph.wants:
         if want.kind == "check" and want.label and not (want.assigned or want.satisfied):
             traces = [memory.left(want.label, room) for room in want.rooms]
             told += [memory.words(t) for t in traces if t is not None and not t.gone]
@@ -183,7 +141,9 @@ class LeaderNode(AgentNode):
         self._told_map = -1
         if parameters["map_topic"] != "semantic_map":
             self._map_out = self.publisher(SemanticMap, "semantic_map", "latched")
-        self._hand_overs = HandOverService(self, self._starts, self._handed_over)
+        self._carried_out: Leader | None = None
+        self._turn = asyncio.Lock()  # held by whoever decides who does what
+        self.serve(HandOver, SERVICE, self._hand_over)
         self.serve_action(ExecuteTask, "execute_task", self._execute)
         self.diagnostics.add_source("task", self._figures)
 
@@ -358,7 +318,7 @@ class LeaderNode(AgentNode):
             if wait.over(now - begin, now - self._since, **have):
                 break
             try:
-                await in_time(self._news.wait(), 0.2)
+                await in_time(self._news.wait(), SETTLE)
             except asyncio.TimeoutError:
                 pass
         if not self._has_map:
@@ -378,12 +338,12 @@ class LeaderNode(AgentNode):
         leader = self.leader
         assert leader is not None
         begin = self.team.world_time()
-        self._hand_overs.leader = leader
+        self._carried_out = leader
         while True:
             self._feedback(goal, "execution")
             if leader.must_replan:
                 await asyncio.sleep(SETTLE)
-                async with self._hand_overs.turn:
+                async with self._turn:
                     self._after(await leader.replan(self._starts()))
                 continue
             if leader.progress.finished:
@@ -427,15 +387,38 @@ class LeaderNode(AgentNode):
         """Log what a discussion came to, publish it, keep the transcript."""
         for robot, why in agreement.left_out.items():
             self.problem(f"{robot} left out of the discussion: {why}")
-        self.diagnostics.count("rounds", max(agreement.rounds, 0))
-        self._publish()
-        self._files.save_transcript(agreement.transcript)
+        self.diagnostics.count("rounds", agreement.rounds)
+        self._handed_over()
+
+    async def _hand_over(self, request: HandOver.Request) -> HandOver.Response:
+        """Have another robot do a sub-task, as a person wishes while a task is carried out."""
+        task, leader = str(request.task), self._carried_out
+        if leader is None:
+            return HandOver.Response(
+                message="no robot works on a task: none is in work, or its parts are not given yet"
+            )
+        if task and task != leader.task:
+            shown = inline_data(task, limit=60)
+            return HandOver.Response(message=f"{shown} is over; {leader.task} is in work")
+        sub_task, robot = str(request.sub_task)[:60], str(request.robot)[:60]
+        wish = Wish(sub_task, robot, one_line(str(request.by)), one_line(str(request.reason)))
+        async with self._turn:
+            if self._carried_out is leader:
+                handed = await leader.hand_over(wish, self._starts())
+                self.get_logger().info(f"{inline_data(wish.by, limit=200)}: {handed.message}")
+        if self._carried_out is not leader:
+            return HandOver.Response(message="the task is over")
+        if handed.done:
+            self._handed_over()
+        return HandOver.Response(
+            success=handed.done, message=handed.message, sub_tasks=list(handed.sub_tasks)
+        )
 
     def _handed_over(self) -> None:
-        """Publish that a person gave work to another robot."""
+        """Publish who does what now, keep the transcript."""
         self._publish()
         if self.leader is not None:
-            self._files.save_transcript(self.leader.transcript)
+            self._files.save_transcript(self.leader.progress.transcript)
         self._news.set()
 
     def _publish(self) -> None:
@@ -459,7 +442,7 @@ class LeaderNode(AgentNode):
 
     def _finish(self) -> None:
         self._busy, self._goal, self._ended, self._resumed = "", None, None, None
-        self._hand_overs.leader = None
+        self._carried_out = None
         self._files.forget()
 
     def _feedback(self, goal: GoalContext | None, stage: str) -> None:
@@ -475,11 +458,27 @@ class LeaderNode(AgentNode):
         )
 
     def _result(self, outcome: Outcome) -> ExecuteTask.Result:
+        """Keep how a task ended; return it as a message."""
         keep_outcome(outcome)
-        memory = self.keeper.memory
-        return result_msg(
-            outcome, self.leader, memory, self._judgement, missing=self._missing, time=self.now()
+        result = ExecuteTask.Result(
+            outcome=getattr(ExecuteTask.Result, outcome.state.name),
+            success=outcome.success,
+            message=outcome.message[:4000],
+            achieved=outcome.achieved,
+            wanted=outcome.wanted,
+            not_searched=list(outcome.not_searched),
+            judgement=judgement_to_msg(self._judgement),
         )
+        leader = self.leader
+        if leader is None or not leader.task:
+            return result  # it was not begun
+        parts = (*leader.notes, *_moved(leader, self.keeper.memory), self._missing)
+        if notes := "; ".join(filter(None, parts)):
+            result.message = f"{outcome.message} ({notes})"[:4000]
+        result.assignment = assignment_to_msg(
+            leader.task, leader.round, leader.assignment, time=self.now()
+        )
+        return result
 
     # -- after a restart ------------------------------------------------------------------------
 
@@ -521,7 +520,7 @@ class LeaderNode(AgentNode):
 
     async def _tell_lost(self) -> None:
         """Say so where robots work on a task that nobody remembers."""
-        await asyncio.sleep(2.0)
+        await asyncio.sleep(GATHER)
         for robot, report in self.team.reports.items():
             if report.task and not report.waiting and not self._busy:
                 self.problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import AliasChoices, Field
 
 from coterie_core.resume_text import ResumeFormat
+from coterie_core.settings import Settings
 from coterie_requests.asking import AskBackSettings
 from coterie_safety.permits import RobotPermits
 from emos_planner.leader.searches import ENOUGH
@@ -67,7 +68,18 @@ class LeaderSettings(AskBackSettings):
     )
 
 
-class LeaderOptions(LeaderSettings):
+class ResumePrompts(Settings):
+    """How prompts show bodies."""
+
+    use_resume_numbers: bool = Field(
+        True,
+        validation_alias=AliasChoices("use_resume_numbers", "numbers"),
+        description="Prompts tell the numbers in resumes; false: kinds and words alone.",
+    )
+    resume_format: ResumeFormat = Field("json", description="Format of resumes in prompts.")
+
+
+class LeaderOptions(LeaderSettings, ResumePrompts):
     """All settings of a leader."""
 
     start_time: float = Field(
@@ -82,12 +94,6 @@ class LeaderOptions(LeaderSettings):
         description="Largest number of characters that a prompt spends on the map; four are about "
         "one token.",
     )
-    use_resume_numbers: bool = Field(
-        True,
-        validation_alias=AliasChoices("use_resume_numbers", "numbers"),
-        description="Prompts tell the numbers in resumes; false: kinds and words alone.",
-    )
-    resume_format: ResumeFormat = Field("json", description="Format of resumes in prompts.")
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of the assignment solver.")
     permits: dict[str, RobotPermits] = Field(
         default_factory=dict,

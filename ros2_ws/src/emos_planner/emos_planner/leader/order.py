@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from coterie_core.tasks import Obstacle, SubTaskState
 from coterie_safety.permits.gate import NO_PERMIT
 from emos_planner.leader.task_graph import TaskGraph, Want
@@ -11,14 +9,14 @@ from emos_planner.leader.task_graph import TaskGraph, Want
 _OPEN = (SubTaskState.PENDING, SubTaskState.RUNNING)
 
 
-def put_in_order(wants: Sequence[Want], graph: TaskGraph) -> None:
+def put_in_order(graph: TaskGraph) -> None:
     """Let the sub-tasks of every "then" wait for those of the wants before it.
 
     Called again whenever the graph has grown. What is waited for may fail: then it is over, and
     what waits begins all the same ("put the milk in the fridge, then close it").
     """
     before: list[str] = []
-    for want in wants:
+    for want in graph.wants:
         mine = _sub_tasks(want, graph)
         for id in mine if want.then else ():
             earlier = [i for i in before if i != id and id not in graph.before(i)]
@@ -40,26 +38,28 @@ def block(graph: TaskGraph) -> None:
             del graph.given_up[id]  # what it waits for was done, or somebody does it after all
             if one.state is not SubTaskState.DONE:
                 graph.open_again(id)
-    changed = True
-    while changed:
-        changed = False
-        for one in list(graph.sub_tasks.values()):
-            lost = next((other for other in one.depends_on if other in graph.given_up), "")
-            if one.state not in _OPEN or one.id in graph.given_up or not lost:
-                continue
-            changed = True
-            if lost in graph.waits.get(one.id, ()):
-                graph.change(one.id, depends_on=tuple(id for id in one.depends_on if id != lost))
-            else:
-                graph.given_up[one.id] = reason = _waits(lost)
-                graph.change(one.id, reason=reason)
+    while blocked := next(
+        (
+            (one, other)
+            for one in graph.sub_tasks.values()
+            if one.state in _OPEN and one.id not in graph.given_up
+            for other in one.depends_on
+            if other in graph.given_up
+        ),
+        None,
+    ):
+        one, lost = blocked
+        if lost in graph.waits.get(one.id, ()):
+            graph.change(one.id, depends_on=tuple(id for id in one.depends_on if id != lost))
+        else:
+            graph.give_up(one.id, _waits(lost))
 
 
 def _waits(lost: str) -> str:
     return f"waits for {lost}, which nobody does"
 
 
-def take_lost(wants: Iterable[Want], graph: TaskGraph) -> bool:
+def take_lost(graph: TaskGraph) -> bool:
     """Take down which things nobody can see to; tell whether others are to be looked for.
 
     What was put where nobody can look is not lost, nor is what nobody permitted: no other one is
@@ -72,7 +72,7 @@ def take_lost(wants: Iterable[Want], graph: TaskGraph) -> bool:
     looked = failed(Obstacle.NOT_THERE.value)
     lost = {i for i in graph.given_up if graph.sub_tasks[i].state is not SubTaskState.DONE}
     more = False
-    for want in wants:
+    for want in graph.wants:
         open_ = {thing: lost.intersection(ids) for thing, ids in want.assigned.items()}
         want.unseen = {
             thing for thing, ids in open_.items() if ids and ids <= graph.checks - looked

@@ -174,7 +174,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
             text = f"no {want.target.label or want.target.noun} was found to bring {name} to"
         return _Told(False, text, 0, want.need, open_)
     words = {
-        "bring": "brought", "take": "picked up", "detect": "found", "go": "reached",
+        "bring": "brought", "take": "picked up", "find": "found", "look": "found", "go": "reached",
         "open": "opened", "close": "closed", "use": f"{want.skill} done",
     }[want.kind]  # fmt: skip
     wanted = want.need or known

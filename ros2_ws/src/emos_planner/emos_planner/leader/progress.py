@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -24,17 +24,18 @@ from coterie_safety.permits.gate import NO_PERMIT
 from coterie_safety.permits.policy import STRICTNESS
 from coterie_world.scene import SceneGraph
 from coterie_world.sightings import kind_of
-from emos_planner.leader.expand import look_again, other_place, search_on, unused
-from emos_planner.leader.heartbeats import EMPTY_HANDS, Hands, Heartbeats
+from emos_planner.leader.expand import expand, look_again, other_place, search_on, unused
+from emos_planner.leader.heartbeats import Heartbeats
 from emos_planner.leader.options import LeaderOptions
 from emos_planner.leader.order import block, take_lost
 from emos_planner.leader.outcome import Outcome, is_full, outcome_of, why_nobody
 from emos_planner.leader.reported import SURE, ReportedThings
 from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import MOST_PROBLEMS, Transcript
-from emos_planner.leader.understand import Understanding
 
 ChangeKind = Literal["state", "failed", "found", "silent", "back", "help", "problem", "doubted"]
+EMPTY_HANDS = 60.0
+"""How long robots may take to put down what is left in their hands [s]."""
 MOST_PLACES = 4
 """Places that are tried for one thing."""
 MOST_FOUND = 2000
@@ -96,7 +97,6 @@ class Change:
     kind: ChangeKind
     text: str
     robot: str = ""
-    sub_task: str = ""
 
 
 @dataclass(slots=True)
@@ -109,15 +109,14 @@ class Progress:
     Attributes:
         id: Of the task.
         words: The person's.
-        meant: What they mean: wants, and the graph of sub-tasks, which are what they are now.
+        graph: What they mean: wants, and the sub-tasks, which are what they are now.
         options: Limits.
         transcript: What was said.
         request: What was read of the words.
         round: Rounds discussed so far.
-        notes: What a person should know.
+        notes: What a person should know of how it went.
         problems: What robots did that they must not.
         reports: The robots' last ones.
-        offers: Sub-task -> robots that would do it.
         places: Thing -> where it was to go, in turn.
         grown: Whether something was found that makes new sub-tasks, or ends others.
         found: How many things were found.
@@ -125,7 +124,7 @@ class Progress:
 
     id: str
     words: str
-    meant: Understanding
+    graph: TaskGraph
     options: LeaderOptions
     transcript: Transcript
     request: Request | None = None
@@ -133,43 +132,32 @@ class Progress:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     reports: dict[str, RobotReport] = field(default_factory=dict)
-    offers: dict[str, dict[str, None]] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
     grown: bool = False
     found: int = 0
     heartbeats: Heartbeats = field(init=False)
-    hands: Hands = field(init=False)
     things: ReportedThings = field(init=False)
     _over: float = -1.0
+    _put_down: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin to listen to the robots."""
         self.heartbeats = Heartbeats(self.options.heartbeat_timeout)
-        self.hands = Hands(self.id, self.reports, self.heartbeats)
-        self.things = ReportedThings(self.meant.scene)
-
-    @property
-    def graph(self) -> TaskGraph:
-        """The sub-tasks."""
-        return self.meant.graph
+        self.things = ReportedThings(self.graph.scene)
 
     @property
     def sub_tasks(self) -> tuple[SubTask, ...]:
         """All sub-tasks as they are now."""
-        return self.meant.sub_tasks
+        return tuple(self.graph.sub_tasks.values())
 
     @property
     def given_up(self) -> dict[str, str]:
         """Sub-tasks that nobody does -> why."""
         return self.graph.given_up
 
-    def begun(self) -> list[SubTask]:
-        """Return the sub-tasks that are done or running."""
-        return [one for one in self.sub_tasks if one.state in (_RUNNING, _DONE)]
-
     def say(self, text: str) -> None:
         """Keep in the transcript what the leader has decided."""
-        self.transcript.say("statement", "leader", text, round=self.round, time=self.heartbeats.now)
+        self.transcript.say("statement", "leader", text, round=self.round)
 
     # -- who does what --------------------------------------------------------------------------
 
@@ -193,18 +181,16 @@ class Progress:
             graph.open_again(one.id, one.robot)
             if not one.robot:
                 verdicts, failed = unassigned.get(one.id, {}), graph.failures.get(one.id, {})
-                graph.given_up[one.id] = why = why_nobody(one, verdicts, failed)
-                graph.change(one.id, reason=why)
+                graph.give_up(one.id, why_nobody(one, verdicts, failed))
                 self.grown = self.grown or one.kind == "search"
         for one in agreed:
             if one.robot or one.id not in graph.given_up:
                 continue
             if self.things.is_glimpsed(self._looked_for(one)):
-                self._drop(one, "nobody: seen in one look, and from nowhere again", [])
+                self._drop(one, "nobody: seen in one look, and from nowhere again")
             elif one.same_robot_as and is_full(unassigned.get(one.id, {}).values()):
                 self._elsewhere(graph.sub_tasks[one.id])
-        for robot in left_out:
-            self.heartbeats.lost(robot)
+        self.heartbeats.dead.update(left_out)
 
     def _looked_for(self, one: SubTask) -> str:
         """Return the thing that a sub-task looks at, as it was reported ("": it does not)."""
@@ -215,7 +201,7 @@ class Progress:
     def _elsewhere(self, place: SubTask) -> str:
         """Have a thing put on another place; return the new sub-task's id ("": there is none)."""
         thing = place.object.id if place.object else ""
-        want = next((w for w in self.meant.wants if thing in w.assigned), None)
+        want = next((w for w in self.graph.wants if thing in w.assigned), None)
         if want is None or want.kind != "bring" or place.receptacle is None:
             return ""
         if place.id not in want.assigned[thing]:
@@ -230,26 +216,27 @@ class Progress:
 
     def on_report(self, report: RobotReport, now: float) -> list[Change]:
         """Merge a robot's report (time `now` [s], wall); return what changed."""
-        changes: list[Change] = []
+        return list(self._merge(report, now))
+
+    def _merge(self, report: RobotReport, now: float) -> Iterator[Change]:
         robot = report.robot
         before = self.reports.get(robot)
         self.reports[robot] = report
         if self.heartbeats.reported(robot, now):
-            changes.append(self._back(robot, "is there again"))
+            yield self._back(robot, "is there again")
         if report.help and (before is None or before.help != report.help):
-            changes.append(Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot))
+            yield Change("help", f"{robot}: {inline_data(report.help, limit=200)}", robot)
         if report.task and report.task != self.id:
-            return changes
+            return
         for id in report.offers:
-            self._offered(id, robot, changes)
+            if before is None or id not in before.offers:
+                yield from self._offered(id, robot)
         self.graph.book.hear(robot, report.looked)
-        same = before is not None and before.task == report.task
-        if not (same and before and before.found == report.found):
+        if before is None or (before.task, before.found) != (report.task, report.found):
             for thing in report.found:
-                self._see(thing, report, changes)
+                yield from self._see(thing, report)
         for told in report.sub_tasks:
-            self._state(told, report, changes)
-        return changes
+            yield from self._state(told, report)
 
     def _back(self, robot: str, words: str) -> Change:
         """Take down that a robot may work again: what nobody could do may be possible now."""
@@ -258,19 +245,20 @@ class Progress:
                 del self.given_up[id]
         return Change("back", f"{robot} {words}", robot)
 
-    def _offered(self, id: str, robot: str, changes: list[Change]) -> None:
+    def _offered(self, id: str, robot: str) -> Iterator[Change]:
         """Take down that a robot would do what nobody could, as far as the leader knew."""
-        one = self.graph.sub_tasks.get(id)
-        if one is None or robot in self.offers.setdefault(id, {}):
-            return
-        self.offers[id][robot] = None
-        if id in self.given_up and one.state is _PENDING:
+        if id in self.given_up and self.graph.sub_tasks[id].state is _PENDING:
             if robot not in self.graph.failures.get(id, {}):
                 for other in self.graph.unit(id):
                     self.given_up.pop(other.id, None)
-                changes.append(Change("help", f"{robot} offers to do {id}", robot, id))
+                yield Change("help", f"{robot} offers to do {id}", robot)
 
-    def _state(self, told: SubTask, report: RobotReport, changes: list[Change]) -> None:
+    def offering(self, id: str) -> list[str]:
+        """Return the robots that would do a sub-task."""
+        mine = (r for r in self.reports.values() if r.task in ("", self.id))
+        return [report.robot for report in mine if id in report.offers]
+
+    def _state(self, told: SubTask, report: RobotReport) -> Iterator[Change]:
         mine = self.graph.sub_tasks.get(told.id)
         if mine is None or mine.robot != report.robot:
             if told.robot != report.robot:
@@ -278,7 +266,7 @@ class Progress:
                 text = f"{report.robot} reports {what}, which is not its own: ignored"
                 if text not in self.problems and len(self.problems) < MOST_PROBLEMS:
                     self.problems.append(text)
-                    changes.append(Change("problem", text, report.robot))
+                    yield Change("problem", text, report.robot)
             return  # otherwise it has not heard yet that another does it
         if mine.state in (_DONE, _FAILED) or told.state == mine.state:
             return
@@ -293,13 +281,13 @@ class Progress:
             self._done(now)
             text = f"{report.robot} did: {what}"
         elif self._looked_for(mine) and reason.startswith(Obstacle.NOT_THERE.value):
-            self._drop(mine, reason, changes)
+            yield self._drop(mine, reason)
             return
         elif told.state is _FAILED:
             if mine.kind == "search":
                 self._searched(now)
             kind, text = "failed", f"{report.robot} could not {what}: {reason or 'no reason given'}"
-        changes.append(Change(kind, text, report.robot, mine.id))
+        yield Change(kind, text, report.robot)
 
     def _done(self, one: SubTask) -> None:
         """Take down what a sub-task has changed; what nobody takes on is to be seen there."""
@@ -308,7 +296,7 @@ class Progress:
             self.graph.seen.add(one.object.id)
         elif one.kind == "place" and not one.seen:
             if not any(o.kind == "pick" and one.id in o.depends_on for o in self.sub_tasks):
-                look_again(one, self.meant.wants, self.graph)
+                look_again(one, self.graph)
         elif one.kind == "search":
             self._searched(one)
 
@@ -319,10 +307,10 @@ class Progress:
             self.graph.book.ended(one.object.label, one.robot, one.rooms, enough)
         self.grown = True
 
-    def _drop(self, one: SubTask, reason: str, changes: list[Change]) -> None:
+    def _drop(self, one: SubTask, reason: str) -> Change:
         """Forget a thing that is not where it was reported: it blocks nothing any longer."""
         thing = one.object.id if one.object else ""
-        for want in self.meant.wants:
+        for want in self.graph.wants:
             want.assigned.pop(thing, None)
         for other in self.sub_tasks:
             if other.object is not None and other.object.id == thing and other.kind != "search":
@@ -331,10 +319,10 @@ class Progress:
         self.things.forget(thing)
         self.grown = True
         text = f"{thing} is taken for a mistake: {one.robot} {reason.partition(': ')[2]}"
-        changes.append(Change("doubted", text, one.robot, one.id))
         self.say(text)
+        return Change("doubted", text, one.robot)
 
-    def _see(self, thing: Thing, report: RobotReport, changes: list[Change]) -> None:
+    def _see(self, thing: Thing, report: RobotReport) -> Iterator[Change]:
         if self.found >= MOST_FOUND or not self._wanted(thing):
             return
         noted = self.things.integrate_report(thing, report, self.sub_tasks)
@@ -350,9 +338,9 @@ class Progress:
         if news or first:
             self.found += 1
             self.grown = True
-            room = self.meant.scene.rooms.get(found.room)
+            room = self.graph.scene.rooms.get(found.room)
             where = f" in {room.name}" if room else ""
-            changes.append(Change("found", f"{report.robot} sees {found.id}{where}", report.robot))
+            yield Change("found", f"{report.robot} sees {found.id}{where}", report.robot)
 
     def _looked_at(self, thing: str) -> None:
         """End the looks that were to show a thing: looks on the way have shown it."""
@@ -371,7 +359,7 @@ class Progress:
 
     def _wanted(self, thing: Thing) -> bool:
         kind = kind_of(thing.label)
-        if any(want.is_about(kind) for want in self.meant.wants):
+        if any(want.is_about(kind) for want in self.graph.wants):
             return True
         return any(o.object and kind_of(o.object.label) == kind for o in self.sub_tasks)
 
@@ -386,12 +374,29 @@ class Progress:
 
     def on_stop(self, robot: str, stopped: bool, now: float) -> list[Change]:
         """Take down that a person has stopped a robot, or released it; return what changed."""
-        if not (self.heartbeats.hold if stopped else self.heartbeats.let_go)(robot, now):
+        if not self.heartbeats.hold(robot, stopped, now):
             return []
         if not stopped:
             return [self._back(robot, "is released and goes on")]
         text = f"{robot} is stopped: others do its work, or it waits for ./coterie release {robot}"
         return [Change("silent", text, robot)]
+
+    def holding(self) -> list[RobotReport]:
+        """Return the reports of robots that are alive and hold something."""
+        return [
+            report
+            for robot, report in self.reports.items()
+            if report.holding and report.task == self.id and robot not in self.heartbeats.dead
+        ]
+
+    def _at_it(self, place: SubTask) -> bool:
+        """Tell whether a robot that is to put down beside it what it could not place holds it.
+
+        Where that will lie nobody knows yet.
+        """
+        since = self._put_down.get((place.id, place.robot), -math.inf)
+        late = self.heartbeats.now - since > EMPTY_HANDS
+        return not late and any(report.robot == place.robot for report in self.holding())
 
     def _held_by(self, one: SubTask) -> str:
         """Return who holds what a place puts down ("" if nobody has picked it up)."""
@@ -416,7 +421,7 @@ class Progress:
         if one.id in self.given_up or one.state is _DONE:
             return False
         if one.state is _FAILED:
-            return not self.hands.are_at_it(one)
+            return not self._at_it(one)
         if one.robot in self.heartbeats.dead:
             # One that holds the thing gets time to return.
             return not self.heartbeats.may_return(self._held_by(one), self.options.rejoin_grace)
@@ -433,13 +438,13 @@ class Progress:
                 continue
             holder = self._held_by(one)
             holds = one.state is _FAILED and holder == one.robot not in self.heartbeats.dead
-            if holds and not self.hands.were_to(one):
+            if holds and (one.id, one.robot) not in self._put_down:
                 if not one.reason.startswith(Obstacle.NO_PATH.value):
                     if elsewhere := self._elsewhere(one):
                         again[elsewhere] = None
                         continue
-                self.hands.put_down(one)
-                if self.hands.are_at_it(one):
+                self._put_down[one.id, one.robot] = self.heartbeats.now
+                if self._at_it(one):
                     continue
             if one.state is _FAILED and self._has_failed(one):
                 continue
@@ -450,9 +455,8 @@ class Progress:
                 again[one.same_robot_as] = None
             elif holder in self.heartbeats.dead:
                 thing = one.object.label if one.object else "the thing"
-                reason = f"{thing} is in the hand of {holder}, which is silent"
-                graph.change(one.id, state=_FAILED, reason=reason)
-                self.given_up[one.id] = reason
+                why = f"{thing} is in the hand of {holder}, which is silent"
+                graph.give_up(one.id, why, state=_FAILED)
                 continue
             again[one.id] = None
             # Who picks, places: the pair goes to another robot together.
@@ -467,7 +471,7 @@ class Progress:
         """Take down how a robot has failed; return whether no other one is to try."""
         failed = self.graph.failures.setdefault(one.id, {})
         failed[one.robot] = one.reason
-        for robot in no_better(self.options.permits, one, self.meant.scene):
+        for robot in no_better(self.options.permits, one, self.graph.scene):
             self.graph.rule_out(one.id, robot, f"{one.robot} got no permit, nor would it")
         if len(failed) > self.options.reassign_limit:
             self.given_up[one.id] = f"{one.robot}: {one.reason}"
@@ -476,9 +480,9 @@ class Progress:
     def _grow(self) -> None:
         """Make sub-tasks of what was found; end searches that nobody needs any longer."""
         self.grown = False
-        self.meant.grow()
-        search_on(self.meant.wants, self.graph)
-        for id in unused(self.graph, self.meant.wants):
+        expand(self.graph)
+        search_on(self.graph)
+        for id in unused(self.graph):
             if id in self.graph.sub_tasks and self.graph.sub_tasks[id].state in _OPEN:
                 self._end(id, "no longer needed: found")
 
@@ -488,20 +492,23 @@ class Progress:
     def finished(self) -> bool:
         """Whether all robots wait: everything is done, or cannot be done."""
         block(self.graph)
-        self.grown |= take_lost(self.meant.wants, self.graph)
+        self.grown |= take_lost(self.graph)
         if self.must_replan or self._may_return():
             return False
         if not all(one.state is _DONE or one.id in self.given_up for one in self.sub_tasks):
             self._over = -1.0
             return False
-        if search_on(self.meant.wants, self.graph):
+        if search_on(self.graph):
             return False  # what was found since may hide more than was known
         if self._over < 0.0:
             self._over = self.heartbeats.now
         # Nothing stays in a hand: robots put down what nobody wants any more.
-        return not self.hands.full() or self.heartbeats.now - self._over > EMPTY_HANDS
+        return not self.holding() or self.heartbeats.now - self._over > EMPTY_HANDS
 
     def outcome(self) -> Outcome:
         """Return whether what was asked for is reached, and what is left and why."""
-        hands, book = self.hands.told(), self.graph.book
-        return outcome_of(self.meant.wants, self.sub_tasks, self.given_up, book, hands)
+        put = [r for r in self.reports.values() if r.task == self.id and r.put_down]
+        hands = [f"{r.robot} {inline_data(r.put_down, limit=120)}" for r in put]
+        hands += [f"{r.robot} still holds {inline_data(r.holding)}" for r in self.holding()]
+        graph = self.graph
+        return outcome_of(graph.wants, self.sub_tasks, self.given_up, graph.book, hands)

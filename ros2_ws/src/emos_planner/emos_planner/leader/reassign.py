@@ -10,21 +10,21 @@ from pydantic import BaseModel, Field
 
 from coterie_core.tasks import SubTask
 from coterie_llm import CheckFailed, Decision, Message, Tool, as_data, inline_data
-from emos_planner.leader.split_task import MOST_PROBLEMS, Reply, meant_by
+from emos_planner.leader.split_task import MOST_PROBLEMS, meant_by
 from emos_planner.lookups import Lookups, opened_by
 from emos_planner.map_view import thing_line, whole_lines
 
 _MOST_SAID = 60
 
 
-class Given(Reply):
+class Given(BaseModel):
     """Who takes one sub-task."""
 
     sub_task: str = Field(max_length=60, description="its id")
     robot: str = Field(max_length=60, description='name of a robot; "" if none can do it')
 
 
-class ReassignReply(Reply):
+class ReassignReply(BaseModel):
     """Who takes the sub-tasks that were refused."""
 
     reason: str = Field("", max_length=1200, description="who can do what, in a few sentences")

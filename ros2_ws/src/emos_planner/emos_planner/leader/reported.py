@@ -18,9 +18,10 @@ from coterie_world.sightings import (
     support_at,
     taken_up,
 )
+from emos_planner.allocation.handover import ON_SURFACE
 
 SURE = 2
-"""Looks that have to show a thing before it counts as seen."""
+"""Looks that have to show a thing before it counts as seen, or be in vain before it is gone."""
 
 _ABOVE = 0.4  # [m] above furniture whose middle of a thing on it lies at most
 
@@ -119,7 +120,7 @@ class ReportedThings:
         if thing is None or report is None or report.position is None:
             return pick, place
         x, y, z = report.position
-        at = (x, y, z + 0.05)
+        at = (x, y, z + ON_SURFACE)
         for told in report.found if not report.holding else ():
             known_as = self.alias.get(f"{report.robot}/{told.id}")
             if told.position is not None and thing.id in (told.id, known_as):

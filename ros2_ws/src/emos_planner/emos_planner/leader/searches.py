@@ -15,11 +15,12 @@ ENOUGH = 0.05
 AIM = 0.4
 """Share of what is enough that searches go on to as long as looks show more (0..1)."""
 LOOKED_OVER = 0.6
-"""Share of a room that nobody has looked at above which nothing is said of it (0..1)."""
+"""Share of a room that nobody has looked at above which nothing is said of it (0..1).
+
+Where more of what it may hold is unseen, it counts as not searched at all.
+"""
 HARDLY_ANY = 0.01
 """Share of what may be left in all that is not worth a look in one room (0..1)."""
-UNSEARCHED = 0.7
-"""Share of what a room may hold above which it counts as not searched at all (0..1)."""
 
 
 @dataclass
@@ -127,10 +128,6 @@ class Searches:
                 told.setdefault(robot, {})[label] = missed
         return told
 
-    def looked(self, label: str) -> dict[str, dict[str, float]]:
-        """Return robot -> what its looks leave open, for a robot that goes on with a search."""
-        return self.belief(label).of_robots()
-
     def told(self, label: str, rooms: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return what was not searched, and what was not searched enough, as names.
 
@@ -141,7 +138,7 @@ class Searches:
         some: list[str] = []
         for room in self.open_rooms(label, rooms):
             whole = belief.whole(room)
-            (none if belief.left(room) > UNSEARCHED * whole else some).append(room)
+            (none if belief.left(room) > LOOKED_OVER * whole else some).append(room)
         names = []
         for floor in sorted(scene.floors.values(), key=lambda f: f.index):
             here = [r for r in rooms if scene.rooms[r].floor == floor.id]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from coterie_core.tasks import SubTask, SubTaskKind, Thing
 from coterie_llm import (
@@ -20,7 +20,8 @@ from coterie_llm import (
     inline_data,
     prompt_share,
 )
-from coterie_world.sightings import kind_of
+from coterie_world.scene import SceneGraph
+from coterie_world.sightings import as_thing, kind_of
 from emos_planner.allocation.handover import ON_SURFACE
 from emos_planner.leader.asked import Bounds
 from emos_planner.leader.task_graph import all_before
@@ -101,13 +102,7 @@ def with_known_ids(plan: Sequence[SubTask], known: Sequence[SubTask]) -> tuple[S
     return tuple(out)
 
 
-class Reply(BaseModel):
-    """What replies of models have in common: fields that nobody asked for are passed over."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class SplitItem(Reply):
+class SplitItem(BaseModel):
     """One sub-task as a model writes it."""
 
     id: str = Field(min_length=1, max_length=60, description="short and unique, e.g. pick-1")
@@ -127,7 +122,7 @@ class SplitItem(Reply):
     same_robot_as: str = Field("", max_length=60, description="place only: id of its pick")
 
 
-class SplitReply(Reply):
+class SplitReply(BaseModel):
     """A task split into sub-tasks, each given to a robot."""
 
     reason: str = Field(
@@ -145,8 +140,6 @@ class SplitState:
         read: What was read of that, in plain words; "": nothing more than stands in it.
         bounds: What may be moved and opened for it.
         meant: Things (ids) that the words are known to mean.
-        things: All things of the map, by id: what may be named.
-        rooms: Room id -> name.
         robots: Robot -> its body in words.
         brief: The same in a line each, for short prompts.
         now: Robot -> where it stands and what it holds.
@@ -159,8 +152,6 @@ class SplitState:
 
     words: str
     meant: tuple[str, ...]
-    things: Mapping[str, Thing]
-    rooms: Mapping[str, str]
     robots: Mapping[str, str]
     brief: Mapping[str, str]
     now: Mapping[str, str]
@@ -172,19 +163,26 @@ class SplitState:
     read: str = ""
     bounds: Bounds = field(default_factory=Bounds)
 
+    @property
+    def scene(self) -> SceneGraph:
+        """The map: all its things and rooms may be named."""
+        return self.lookups.toolbox.scene
+
+    def thing(self, id: str) -> Thing | None:
+        """Return a thing of the map; None: it has no such thing."""
+        found = self.scene.objects.get(id)
+        return as_thing(found) if found is not None else None
+
     def view(self) -> MapView:
         """Return the map as the prompt that is being made shows it."""
         limit = max(_LEAST_MAP, round(self.map_chars * prompt_share()))
-        scene = self.lookups.toolbox.scene
         said = f"{self.words} {self.read}"
-        return map_view(scene, said, self.meant, limit, self.likeness)
+        return map_view(self.scene, said, self.meant, limit, self.likeness)
 
     @property
     def rooms_briefly(self) -> str:
         """The rooms, as a short prompt shows them."""
-        return whole_lines(
-            rooms_by_floor(self.lookups.toolbox.scene).splitlines(), _BRIEF_ROOMS, "floors"
-        )
+        return whole_lines(rooms_by_floor(self.scene).splitlines(), _BRIEF_ROOMS, "floors")
 
 
 def _skill(item: SplitItem, state: SplitState) -> str:
@@ -217,7 +215,7 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
     """Return a reply whose names exist as sub-tasks; those that a rule knows keep their ids."""
     made = []
     for item in reply.sub_tasks:
-        thing = state.things.get(item.object)
+        thing = state.thing(item.object)
         if item.kind == "search":
             thing = Thing(label=searched_label(item))
         made.append(
@@ -225,7 +223,7 @@ def sub_tasks_of_reply(state: SplitState, reply: SplitReply) -> tuple[SubTask, .
                 id=item.id,
                 kind=item.kind,
                 object=thing,
-                receptacle=state.things.get(item.receptacle) if item.kind == "place" else None,
+                receptacle=state.thing(item.receptacle) if item.kind == "place" else None,
                 rooms=tuple(item.rooms),
                 robot=item.robot,
                 depends_on=tuple(dict.fromkeys(i for i in item.depends_on if i != item.id)),
@@ -295,7 +293,7 @@ def _meaning(one: SubTask) -> tuple[object, ...]:
 
 
 def _described(item: SplitItem, state: SplitState) -> str:
-    rooms = ", ".join(state.rooms.get(room, room) for room in item.rooms)
+    rooms = ", ".join(state.scene.rooms[room].name for room in item.rooms)
     where = f" on {item.receptacle}" if item.receptacle else f" in {rooms}" if rooms else ""
     what = searched_label(item) if item.kind == "search" else item.object
     verb = {"go_to": "go to", "search": "look for", "detect": "look at", "pick": "pick up"}
@@ -344,10 +342,10 @@ class SplitTask(Decision[SplitState, SplitReply]):
         """Return robots, rooms, and the things' ids unless they would fill the prompt."""
         valid: dict[str, Sequence[str]] = {
             "sub_tasks[].robot": [*sorted(state.robots), ""],
-            "sub_tasks[].rooms[]": list(state.rooms),
+            "sub_tasks[].rooms[]": list(state.scene.rooms),
         }
         short = prompt_share() < _SHOWN_ONLY
-        things = state.view().shown if short else tuple(state.things)
+        things = state.view().shown if short else tuple(state.scene.objects)
         if sum(len(id) + 4 for id in things) <= state.map_chars // 4:
             names = ["", *things]
             valid |= {"sub_tasks[].object": names, "sub_tasks[].receptacle": names}
@@ -445,6 +443,7 @@ def _wrong_robots(state: SplitState, plan: Sequence[SubTask]) -> list[str]:
 
 
 def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
+    things, rooms = state.scene.objects, state.scene.rooms
     problems = []
     seen: set[str] = set()
     for item in reply.sub_tasks:
@@ -460,22 +459,19 @@ def _wrong_names(state: SplitState, reply: SplitReply) -> list[str]:
         if item.kind == "search":
             if not searched_label(item):
                 problems.append(f"{where}: search needs the label of what is looked for")
-        elif item.kind != "go_to" and item.object not in state.things:
+        elif item.kind != "go_to" and item.object not in things:
             problems.append(
                 f"{where}: the map has no thing with id {inline_data(item.object)}; what is not "
                 "on it is searched for"
             )
-        elif item.kind == "go_to" and not item.rooms and item.object not in state.things:
+        elif item.kind == "go_to" and not item.rooms and item.object not in things:
             problems.append(f"{where}: go_to needs a known thing or rooms")
         if item.kind == "use" and not _skill(item, state):
             problems.append(f"{where}: nobody asked for a skill to be used on that")
-        if item.kind == "place" and item.receptacle not in state.things:
+        if item.kind == "place" and item.receptacle not in things:
             problems.append(f"{where}: no receptacle with id {inline_data(item.receptacle)}")
-        problems += [
-            f"{where}: no room {inline_data(room)}"
-            for room in item.rooms
-            if room not in state.rooms
-        ]
+        unknown = (room for room in item.rooms if room not in rooms)
+        problems += [f"{where}: no room {inline_data(room)}" for room in unknown]
     return problems
 
 

@@ -19,9 +19,8 @@ from emos_planner.leader.reported import ReportedThings
 from emos_planner.leader.searches import Searches
 from emos_planner.leader.task_graph import TaskGraph
 from emos_planner.leader.transcript import Transcript
-from emos_planner.leader.understand import Understanding
 
-FORMAT = "coterie.leader/4"
+FORMAT = "coterie.leader/5"
 _LARGEST = 200_000_000
 _STATE = "leader.json"
 
@@ -41,12 +40,10 @@ _PARTS: dict[str, tuple[type[BaseModel], Callable[[Progress], Any]]] = {
     "task": (
         _kept_of(
             Progress,
-            *("id", "words", "round", "notes", "request", "problems", "offers", "places"),
-            *("grown", "found"),
+            *("id", "words", "round", "notes", "request", "problems", "places", "grown", "found"),
         ),
         lambda work: work,
     ),
-    "meant": (_kept_of(Understanding, "wants"), lambda work: work.meant),
     "graph": (
         _kept_of(TaskGraph, *(name for name in get_type_hints(TaskGraph) if name != "book")),
         lambda work: work.graph,
@@ -86,8 +83,7 @@ def task_of(
     What is said goes on in `transcript`.
     """
     book = Searches(scene, options.max_expected_unseen)
-    meant = Understanding(state.task.words, [], TaskGraph((), book), scene)
-    work = Progress(state.task.id, state.task.words, meant, options, transcript)
+    work = Progress(state.task.id, state.task.words, TaskGraph((), book), options, transcript)
     for name, (model, part_of) in _PARTS.items():
         for field in model.model_fields:
             setattr(part_of(work), field, getattr(getattr(state, name), field))

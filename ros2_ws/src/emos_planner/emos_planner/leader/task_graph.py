@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
+
+from networkx import Graph, node_connected_component
 
 from coterie_core.tasks import SubTask, SubTaskKind, SubTaskState, Thing
+from coterie_requests.request import Command
 from coterie_requests.understanding.phrases import Phrase
 from coterie_world.scene import SceneGraph, SceneObject
 from coterie_world.sightings import as_thing, kind_of
-from emos_planner.leader.commands import Command
 from emos_planner.leader.searches import Searches
 
 _TELL_NOTHING = frozenset(("own", "whole", "nice", "same", "favorite", "favourite"))
 """Words before a noun after which no other thing is meant."""
-WantKind = Literal["bring", "take", "detect", "check", "go", "open", "close", "use"]
 
+SEEN = ("find", "look", "check")
+"""Wants that looks bring about."""
 FURTHER = 0.25
 """Share of what is left unseen in a room that closer looks shall leave (0..1)."""
 
 
 @dataclass(slots=True)
 class Want:
-    """One thing asked for: what (`phrase`), and where it goes to (`target`).
+    """One thing asked for: what (`phrase`), and where to (`target`; `relation`: in, on or near).
 
     `need` is how many things (0: all). `assigned` maps the id of a thing (or room) to the sub-tasks
     that serve it; `satisfied` are things that fit already; `searches` the sub-tasks that look for
@@ -34,7 +37,7 @@ class Want:
     wants before it are over. `skill`: of a "use", its row in the table of skills.
     """
 
-    kind: WantKind
+    kind: Command
     phrase: Phrase
     target: Phrase | None = None
     relation: str = ""
@@ -59,12 +62,15 @@ class Want:
         """What detectors call the thing."""
         return self.phrase.label or self.phrase.noun
 
+    def mentioned(self) -> list[Phrase]:
+        """Return all that the words name."""
+        said = [phrase for phrase in (self.phrase, self.target) if phrase is not None]
+        return [inner for whole in said for inner in whole.mentioned()]
+
     @property
     def unheard(self) -> tuple[str, ...]:
         """Words that say which things are meant, and that no robot can tell ("warm")."""
-        said = [phrase for phrase in (self.phrase, self.target) if phrase is not None]
-        every = [inner for whole in said for inner in whole.mentioned()]
-        words = dict.fromkeys(word for phrase in every for word in phrase.ignored)
+        words = dict.fromkeys(word for phrase in self.mentioned() for word in phrase.ignored)
         return tuple(word for word in words if word not in _TELL_NOTHING)
 
     @property
@@ -90,39 +96,14 @@ class Want:
         }
 
 
-_KINDS: dict[str, WantKind] = {"find": "detect", "look": "detect"}
-
-
-def wants_of(commands: Iterable[Command]) -> list[Want]:
-    """Return the wants of commands in words."""
-    wants = []
-    for command in commands:
-        phrase = command.object
-        kind: WantKind = _KINDS.get(command.kind, command.kind)  # type: ignore[arg-type]
-        wants.append(
-            Want(
-                kind,
-                phrase,
-                command.target,
-                command.relation,
-                need=0 if phrase.number == "all" else max(phrase.count, 1),
-                robot=command.robot,
-                everybody=command.everybody,
-                text=command.text,
-                then=command.then,
-                skill=command.skill,
-            )
-        )
-    return wants
-
-
 @dataclass(slots=True)
 class TaskGraph:
-    """The sub-tasks of a task as they are now, and who may do them.
+    """What a task means: wants, the sub-tasks that they need as they are now, and who may do them.
 
     Attributes:
         robots: Those that take part.
         book: What searches have left unseen; knows the map.
+        wants: What was asked for.
         sub_tasks: By their ids, as the other fields have them.
         only: Sub-task -> the robot that the person named for it.
         failures: Sub-task -> robot -> how it failed.
@@ -139,6 +120,7 @@ class TaskGraph:
 
     robots: tuple[str, ...]
     book: Searches
+    wants: list[Want] = field(default_factory=list)
     sub_tasks: dict[str, SubTask] = field(default_factory=dict)
     only: dict[str, str] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -169,6 +151,11 @@ class TaskGraph:
         self.given_up.pop(id, None)
         return self.change(id, state=SubTaskState.PENDING, robot=robot, reason="")
 
+    def give_up(self, id: str, why: str, **fields: Any) -> None:
+        """Take down that nobody does a sub-task, and why."""
+        self.given_up[id] = why
+        self.change(id, reason=why, **fields)
+
     def remove(self, id: str, instead: str = "") -> None:
         """Drop a sub-task; what waits for it waits for another one instead ("": for none)."""
         self.removed.add(id)
@@ -181,12 +168,8 @@ class TaskGraph:
 
     def unit(self, id: str) -> list[SubTask]:
         """Return a sub-task and all that the same robot must do, in the task's order."""
-        pairs = [{o.id, o.same_robot_as} for o in self.sub_tasks.values() if o.same_robot_as]
-        ids, grown = {id}, True
-        while grown:
-            more = set[str]().union(*(pair for pair in pairs if ids & pair)) - ids
-            ids |= more
-            grown = bool(more)
+        pairs = Graph((o.id, o.same_robot_as or o.id) for o in self.sub_tasks.values())
+        ids = node_connected_component(pairs, id) if id in pairs else set()
         return [one for one in self.sub_tasks.values() if one.id in ids]
 
     def before(self, id: str) -> set[str]:
@@ -337,7 +320,7 @@ class TaskGraph:
                 rooms=(room,),
                 robot=want.robot,
                 enough=enough,
-                looked=book.looked(label),
+                looked=book.belief(label).of_robots(),
             )
             for robot in tried.get(room, ()):
                 self.rule_out(id, robot, f"it has searched {name} already")

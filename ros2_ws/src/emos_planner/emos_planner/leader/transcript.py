@@ -37,11 +37,12 @@ class Turn:
 
 @dataclass(slots=True)
 class Transcript:
-    """The discussions of one task. `on_turn` hears of every turn as it is said."""
+    """The discussions of one task. `on_turn` hears of every turn, `clock` tells its time [s]."""
 
     task: str
     words: str
     on_turn: Callable[[Turn], object] | None = None
+    clock: Callable[[], float] = float
     turns: list[Turn] = field(default_factory=list)
     left_out: int = 0
 
@@ -54,10 +55,9 @@ class Transcript:
         round: int = 0,
         recipients: Sequence[str] = (),
         data: dict[str, Any] | None = None,
-        time: float = 0.0,
     ) -> None:
         """Add a turn."""
-        turn = Turn(time, round, speaker, kind, text, tuple(recipients), data or {})
+        turn = Turn(self.clock(), round, speaker, kind, text, tuple(recipients), data or {})
         refused = [v["sub_task"] for v in turn.data.get("verdicts", ()) if not v["feasible"]]
         body = {"turn": kind, "words": text, "to": turn.recipients, "refused": refused}
         note("turn", speaker, {**body, "round": round}, task=self.task)
@@ -68,7 +68,7 @@ class Transcript:
         if self.on_turn is not None:
             self.on_turn(turn)
 
-    def propose(self, proposal: Proposal, robots: Sequence[str], time: float = 0.0) -> None:
+    def propose(self, proposal: Proposal, robots: Sequence[str]) -> None:
         """Add the leader's proposal to robots."""
         self.say(
             "propose",
@@ -77,10 +77,9 @@ class Transcript:
             round=proposal.round,
             recipients=robots,
             data=proposal.model_dump(mode="json"),
-            time=time,
         )
 
-    def reflect(self, reflection: Reflection, time: float = 0.0) -> None:
+    def reflect(self, reflection: Reflection) -> None:
         """Add a robot's answer."""
         self.say(
             "accept" if reflection.agrees else "reject",
@@ -89,10 +88,9 @@ class Transcript:
             round=reflection.round,
             recipients=("leader",),
             data=reflection.model_dump(mode="json"),
-            time=time,
         )
 
-    def asked(self, uses: Iterable[ToolUse], time: float = 0.0) -> None:
+    def asked(self, uses: Iterable[ToolUse]) -> None:
         """Add what the leader's model asked a person or robots, and what they answered."""
         for use in uses:
             if use.name in ("ask_person", "ask_robot"):
@@ -100,7 +98,7 @@ class Transcript:
                 question = inline_data(use.arguments.get("question", ""), limit=300)
                 answer = "\n".join(use.result.split("\n")[1:-1]) or use.result
                 text = f"asked {whom}: {question} {inline_data(answer, limit=400)}"
-                self.say("statement", "leader", text, time=time)
+                self.say("statement", "leader", text)
 
     def to_json(self) -> str:
         """Return all turns as JSON."""

@@ -1,55 +1,19 @@
-"""A request as wants, and as the sub-tasks that they need on a map that may be unfinished."""
+"""A request as a task graph: wants, and the sub-tasks that they need on an unfinished map."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from coterie_core.household import load_household
-from coterie_core.tasks import SubTask
 from coterie_requests.request import Request
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
-from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
 from emos_planner.leader.commands import commands_of
 from emos_planner.leader.expand import expand
-from emos_planner.leader.order import put_in_order
 from emos_planner.leader.searches import ENOUGH, Searches
-from emos_planner.leader.task_graph import TaskGraph, Want, wants_of
-
-
-@dataclass(slots=True)
-class Understanding:
-    """What a task means: wants, and the sub-tasks that they need with what is known now."""
-
-    words: str
-    wants: list[Want]
-    graph: TaskGraph
-    scene: SceneGraph
-
-    @property
-    def sub_tasks(self) -> tuple[SubTask, ...]:
-        """The sub-tasks; nobody is assigned yet."""
-        return tuple(self.graph.sub_tasks.values())
-
-    @property
-    def nothing_to_do(self) -> str:
-        """Why there are no sub-tasks, in words: what is so already."""
-        told = []
-        for want in self.wants:
-            for id in sorted(want.satisfied):
-                thing = self.scene.objects.get(id)
-                at = (thing.support or thing.container or thing.room) if thing is not None else ""
-                told.append(f"{id} is {'at ' + at if at else 'there'} already ({want.text})")
-        return "there is nothing to do" + (f": {'; '.join(told[:6])}" if told else "")
-
-    def grow(self) -> list[str]:
-        """Add what the map, which may have grown, now makes possible; return the new ids."""
-        new = expand(self.wants, self.graph)
-        put_in_order(self.wants, self.graph)
-        return new
+from emos_planner.leader.task_graph import TaskGraph, Want
 
 
 def understand(
@@ -59,12 +23,12 @@ def understand(
     *,
     unseen: float = ENOUGH,
     resumed: bool = False,
-) -> Understanding:
+) -> TaskGraph:
     """Return what a request means on this map.
 
     Args:
         request: For example what was read of "Bring all mugs to the kitchen counter".
-        scene: The map; read again by `Understanding.grow`.
+        scene: The map; read again by `expand`.
         robots: Names of the robots, so that one may be spoken to.
         unseen: Expected number of unseen things that ends a search.
         resumed: The task was begun before: what is in place already counts first.
@@ -73,18 +37,28 @@ def understand(
         NotUnderstood: What is nothing to robots, or a room that is not there.
     """
     names = tuple(robots)
-    wants = wants_of(commands_of(request, Vocabulary.of(scene, names)))
-    graph = TaskGraph(names, Searches(scene, unseen), resumed=resumed)
+    wants = commands_of(request, Vocabulary.of(scene, names))
+    graph = TaskGraph(names, Searches(scene, unseen), wants, resumed=resumed)
     graph.note(f"I read: {request.told()}")
     resolver = Resolver(scene)
     for want in wants:
         _check_target(want, resolver)
         _note_ignored(want, graph, resolver)
-    understanding = Understanding(request.words, wants, graph, scene)
-    understanding.grow()
+    expand(graph)
     for want in wants:
         _note_choice(want, graph, resolver)
-    return understanding
+    return graph
+
+
+def nothing_to_do(graph: TaskGraph) -> str:
+    """Return why there are no sub-tasks, in words: what is so already."""
+    told = []
+    for want in graph.wants:
+        for id in sorted(want.satisfied):
+            thing = graph.scene.objects.get(id)
+            at = (thing.support or thing.container or thing.room) if thing is not None else ""
+            told.append(f"{id} is {'at ' + at if at else 'there'} already ({want.text})")
+    return "there is nothing to do" + (f": {'; '.join(told[:6])}" if told else "")
 
 
 def _check_target(want: Want, resolver: Resolver) -> None:
@@ -104,8 +78,7 @@ def _check_target(want: Want, resolver: Resolver) -> None:
 
 
 def _note_ignored(want: Want, graph: TaskGraph, resolver: Resolver) -> None:
-    said: list[Phrase] = [p for p in (want.phrase, want.target) if p is not None]
-    for phrase in [inner for whole in said for inner in whole.mentioned()]:
+    for phrase in want.mentioned():
         if phrase.ignored:
             graph.note(
                 f"robots cannot tell {' and '.join(repr(w) for w in phrase.ignored)}: "

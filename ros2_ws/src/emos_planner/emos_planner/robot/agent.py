@@ -6,16 +6,17 @@ and what it sees afterwards, never itself.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+
+from pydantic import Field
 
 from coterie_core.geometry import Vec3
 from coterie_core.observation import Observation
 from coterie_core.resume import Resume
-from coterie_core.resume_text import ResumeFormat, resume_text
+from coterie_core.resume_text import resume_text
 from coterie_core.skills import (
     Ask,
     Close,
@@ -30,7 +31,7 @@ from coterie_core.skills import (
 )
 from coterie_core.tasks import Obstacle, Proposal, Reflection, RobotReport, SubTask, SubTaskState
 from coterie_execution.clearing import PATIENCE
-from coterie_execution.executive import Executive
+from coterie_execution.executive import TRIES, Executive
 from coterie_execution.geometry.things import FLOOR
 from coterie_execution.options import Attempt, Option, Purpose, Step, keep_option
 from coterie_execution.own_tools import OwnTools
@@ -44,6 +45,8 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.sightings import kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.leader.expand import MOST_THINGS
+from emos_planner.leader.options import ResumePrompts
 from emos_planner.lookups import Lookups
 from emos_planner.robot.choose import (
     WITH_ARM,
@@ -64,23 +67,16 @@ _PENDING, _RUNNING = SubTaskState.PENDING, SubTaskState.RUNNING
 _DONE, _FAILED = SubTaskState.DONE, SubTaskState.FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class AgentLimits:
-    """Bounds of an agent: tries per sub-task, its memory of what was done, things reported.
+class AgentLimits(ResumePrompts):
+    """How an agent works."""
 
-    `form` and `numbers` say how the body is shown to a model: in which format, and whether with its
-    numbers.
-    """
-
-    tries: int = 12
-    history: int = 60
-    found: int = 60
-    form: ResumeFormat = "json"
-    numbers: bool = True
+    tries: int = Field(
+        TRIES, ge=1, le=1000, description="Largest number of skills tried for one sub-task."
+    )
 
     def body_text(self, resume: Resume) -> str:
         """Return what a model is told of a body."""
-        return resume_text(resume, self.form, numbers=self.numbers)
+        return resume_text(resume, self.resume_format, numbers=self.use_resume_numbers)
 
 
 class RobotAgent:
@@ -91,7 +87,7 @@ class RobotAgent:
         resume: What its body can do, as far as it believes.
         decider: Who decides: a model, or the rules.
         team_map: What it knows of the house.
-        limits: Bounds.
+        limits: How it works.
 
     Attributes:
         asking: Lets its model ask the person and other robots; None: there is no way to.
@@ -112,7 +108,7 @@ class RobotAgent:
         self.map = team_map
         self.limits = limits or AgentLimits()
         self.task = self.words = ""
-        self.history: deque[Attempt] = deque(maxlen=self.limits.history)
+        self.history: list[Attempt] = []
         self.share = Share(robot)
         self.talk = HelpTalk(robot)
         self.witness = Witness(robot, team_map)
@@ -158,7 +154,7 @@ class RobotAgent:
         }
         may_refuse = [id for id, one in estimates.items() if one.feasible]
         open_ = tuple(by_id[id] for id in may_refuse if id not in proposal.sole)
-        tools, start, numbers = self.tools.toolbox(), self.position, self.limits.numbers
+        tools, start, numbers = self.tools.toolbox(), self.position, self.limits.use_resume_numbers
         state = ShareState(
             proposal.words,
             self.limits.body_text(self.tools.resume),
@@ -183,6 +179,7 @@ class RobotAgent:
             self.task, self.words = task, words
             self._begin_task(task)
             self.share.clear()
+            self.history.clear()
             self.executive.clearing.begin()
             self.executive.looks.begin()
         self.words = words or self.words
@@ -308,7 +305,7 @@ class RobotAgent:
             room=self._room,
             share=self.share.all,
             heard=self.talk.lines,
-            numbers=self.limits.numbers,
+            numbers=self.limits.use_resume_numbers,
             asking=self.asking,
         )
         if len(work.attempts) >= MOST_CHOSEN:
@@ -448,7 +445,7 @@ class RobotAgent:
             help=self.talk.asked,
             offers=self.talk.offers,
             sub_tasks=self.share.sub_tasks,
-            found=tuple(found[: self.limits.found]),
+            found=tuple(found[:MOST_THINGS]),
             put_down=self.executive.clearing.told,
             looked=self.executive.looks.report(),
         )

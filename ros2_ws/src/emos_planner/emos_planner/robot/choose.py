@@ -38,8 +38,6 @@ SkillName = Literal[
 WITH_ARM: frozenset[str] = frozenset({"pick", "place", "open", "close", "use", "reach_out"})
 ALONE: frozenset[str] = frozenset({"look_around", "wait", "done", "give_up"})
 """Skills that are done to nothing."""
-SAID_CHARS = 300
-"""Most characters that a robot says at a time."""
 _MOST_LISTED = 6
 """Lines of one kind in a prompt: what was tried, what others do, what is near."""
 _MOST_NAMES = 120
@@ -72,7 +70,7 @@ class SkillChoice(BaseModel):
     target: str = Field(
         "", max_length=120, description="id of the thing or room, or name of the robot spoken to"
     )
-    words: str = Field("", max_length=SAID_CHARS, description="say, give_up: what you tell others")
+    words: str = Field("", max_length=300, description="say, give_up: what you tell others")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ class ChoiceState:
     """What a robot knows when it chooses its next skill.
 
     Attributes:
-        robot: Its name.
         sub_task: What it works on.
         by_rule: What it does where no model chooses.
         step: Returns what a choice comes to, in this situation; raises CheckFailed with the reason
@@ -98,7 +95,6 @@ class ChoiceState:
         lookups: Its tools; None: none are offered.
     """
 
-    robot: str
     sub_task: SubTask
     by_rule: Option
     step: Callable[[SkillChoice], Option]
@@ -286,7 +282,6 @@ def outlook(
         near = [one for one in near if one[1] in shut]
     body = now.tools.resumes[now.robot]
     return ChoiceState(
-        robot=now.robot,
         sub_task=now.sub_task,
         by_rule=by_rule,
         step=step,

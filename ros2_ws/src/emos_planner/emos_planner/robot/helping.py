@@ -144,6 +144,6 @@ class HelpTalk:
                 kind=kind,
                 task=self.task,
                 sub_task=sub_task,
-                text=text[:500],
+                text=text[:LONGEST],
             )
         )

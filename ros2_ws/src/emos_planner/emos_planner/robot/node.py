@@ -45,7 +45,7 @@ from coterie_ros.main import ProcessOptions, nodes_of_robots, run_nodes
 from coterie_ros.model import MODEL_PARAMETER, node_decider
 from coterie_ros.names import team_name
 from coterie_ros.observations import Observations
-from coterie_ros.parameters import Parameters, ParameterSpec
+from coterie_ros.parameters import Parameters, ParameterSpec, specs_of
 from coterie_ros.reports import hear_messages
 from coterie_ros.skill_client import SkillClient
 from coterie_ros.stopping import RobotStopped, StopWatch
@@ -55,6 +55,7 @@ from coterie_world.object_events import ObjectEvent
 from coterie_world.right_of_way import YieldRequest
 from coterie_world.scene import SceneGraph
 from coterie_world.team_map import TeamMap
+from emos_planner.leader.options import LeaderSettings
 from emos_planner.map_view import SAID, ranks, thing_line, whole_lines
 from emos_planner.robot.agent import AgentLimits, RobotAgent
 from emos_planner.robot.choose import ChooseSkill
@@ -73,33 +74,11 @@ ROBOT_PARAMETERS = (
         "Robots of other roles that this one makes way for, too; empty: of its own role only.",
     ),
     MODEL_PARAMETER,
-    ParameterSpec(
-        "tries", 12, "Largest number of skills tried for one sub-task.", minimum=1, maximum=1000
-    ),
+    *specs_of(AgentLimits),
     ParameterSpec(
         "skill_timeout", 300.0, "Time limit of one skill, in wall time.", "s", minimum=1.0
     ),
-    ParameterSpec(
-        "reflect_timeout",
-        30.0,
-        "Time that the leader waits for an answer to a proposal; a model that is slower is not "
-        "waited for.",
-        "s",
-        minimum=0.1,
-        maximum=3600.0,
-    ),
-    ParameterSpec(
-        "use_resume_numbers",
-        True,
-        "Prompts tell the numbers in the resume; false: kinds and words alone.",
-        alias="numbers",
-    ),
-    ParameterSpec(
-        "resume_format",
-        "json",
-        "Format of the resume in prompts.",
-        choices=("json", "words", "markdown", "xml"),
-    ),
+    next(spec for spec in specs_of(LeaderSettings) if spec.name == "reflect_timeout"),
     ParameterSpec("state_directory", "", "Folder of the robot's state; empty: none is kept."),
     *MEMORY_PARAMETERS,
 )
@@ -111,12 +90,11 @@ KINDS: dict[int, Kind] = {
 }
 """Kinds of TeamMessage about tasks that these robots read."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
-REFLECT_PATIENCE = 20.0
-"""How long a proposal waits for the robot's own resume and map [s of wall time]."""
-NEWS = 1.0
-"""How much later than the leader's assignment the news of a release may come [s]."""
 HEARTBEAT = 1.0
-"""Longest time between two reports, and between looks for work [s of wall time]."""
+"""Longest time between two reports, and between looks for work [s of wall time].
+
+The news of a release may come so much later than the leader's assignment, too.
+"""
 _STATE = "robot_state.json"
 
 
@@ -220,7 +198,7 @@ class RobotNode(AgentNode):
         self._taken_back = False
         self._assigned: tuple[str, int, Any] | None = None
         self._proposed = ("", "")  # task and words of the last proposal
-        self._assigned_at = -NEWS
+        self._assigned_at = -HEARTBEAT
         self._held = False
         directory = parameters["state_directory"]
         self._file = Path(directory) / f"{self.robot}_{_STATE}" if directory else None
@@ -301,18 +279,9 @@ class RobotNode(AgentNode):
         """Make the agent once body and house are known."""
         if self.agent is not None or self._resume is None or self._scene is None:
             return
-        limits = AgentLimits(
-            tries=self.parameters["tries"],
-            form=self.parameters["resume_format"],
-            numbers=self.parameters["use_resume_numbers"],
-        )
-        self.agent = RobotAgent(
-            self.robot,
-            self._resume,
-            self.decider,
-            TeamMap(self._scene, self.robot),
-            limits=limits,
-        )
+        limits = AgentLimits.from_parameters(self.parameters)
+        known = TeamMap(self._scene, self.robot)
+        self.agent = RobotAgent(self.robot, self._resume, self.decider, known, limits=limits)
         self.agent.asking = self._asking
         self._restore(self.agent)
         if self._seen.latest is not None:
@@ -344,16 +313,17 @@ class RobotNode(AgentNode):
         self.run(self._reflect_in_time(proposal), "reflect")
 
     async def _reflect_in_time(self, proposal: Proposal) -> None:
-        with due_in(self.parameters["reflect_timeout"]):
-            await self._reflect(proposal)
+        limit = self.parameters["reflect_timeout"]
+        with due_in(limit):
+            try:
+                await in_time(self._ready.wait(), limit)
+            except asyncio.TimeoutError:
+                lacks = "resume" if self._resume is None else "map"
+                self.problem(f"cannot reflect: no {lacks} has come within {limit:g} s")
+            else:
+                await self._reflect(proposal)
 
     async def _reflect(self, proposal: Proposal) -> None:
-        try:
-            await in_time(self._ready.wait(), REFLECT_PATIENCE)
-        except asyncio.TimeoutError:
-            lacks = "resume" if self._resume is None else "map"
-            self.problem(f"cannot reflect: no {lacks} has come within {REFLECT_PATIENCE:g} s")
-            return
         assert self.agent is not None
         self._proposed = (proposal.task, proposal.words)
         if self.agent.task == proposal.task:
@@ -369,7 +339,7 @@ class RobotNode(AgentNode):
 
     def _on_stop(self, stopped: bool) -> None:
         """Hold from a stop on until the leader, who hears of the release too, assigns anew."""
-        recent = time.monotonic() - self._assigned_at < NEWS
+        recent = time.monotonic() - self._assigned_at < HEARTBEAT
         self._held = stopped or (self._held and not recent)
         if self._held and self.agent is not None:
             self.agent.aside.asked = None

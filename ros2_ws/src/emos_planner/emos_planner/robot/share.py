@@ -85,7 +85,8 @@ class Share:
             known = self._own.get(one.id)
             if known is None:
                 # Running, and not by this agent: by one that died. It is begun anew.
-                self._begin_anew(one)
+                begun = {"state": _PENDING} if one.state is _RUNNING else {}
+                self._own[one.id] = Work(one.model_copy(update=begun))
                 continue
             state = known.sub_task.state
             if one.state is _FAILED:
@@ -117,24 +118,12 @@ class Share:
         ]
         return next((thing for thing in reversed(picked) if thing not in put), "")
 
-    def _begin_anew(self, one: SubTask) -> None:
-        state = _PENDING if one.state is _RUNNING else one.state
-        self._own[one.id] = Work(one.model_copy(update={"state": state}))
-
     def in_work(self) -> Work | None:
         """Return the sub-task in work, as long as it may go on."""
         current = self._own.get(self.current)
         if current is None or current.sub_task.state is not _RUNNING:
             return None
         return current if self._may_begin(current.sub_task) else None
-
-    def ready(self) -> list[Work]:
-        """Return the pending ones that may begin."""
-        return [
-            work
-            for work in self._own.values()
-            if work.sub_task.state is _PENDING and self._may_begin(work.sub_task)
-        ]
 
     def next_work(self, holding: str, known: TeamMap, step: int) -> Work | None:
         """Return the sub-task in work, else begin the best one that may begin; None: there is none.
@@ -147,7 +136,8 @@ class Share:
         current = self.in_work()
         if current is not None:
             return current
-        ready = self.ready()
+        pending = (one for one in self._own.values() if one.sub_task.state is _PENDING)
+        ready = [one for one in pending if self._may_begin(one.sub_task)]
         if not ready:
             return None
         # What the hand holds goes where it shall be, before anything else is begun.
@@ -164,8 +154,9 @@ class Share:
         """Whether a sub-task puts down what the hand holds (an id)."""
         if one.kind != "place" or not holding or one.object is None:
             return False
-        meant = known.resolve(one.object)
-        return (meant is not None and meant.id == holding) or self.is_done(one.same_robot_as)
+        meant, pick = known.resolve(one.object), self.get(one.same_robot_as)
+        picked = pick is not None and pick.sub_task.state is _DONE
+        return (meant is not None and meant.id == holding) or picked
 
     def begin(self, work: Work, step: int = -1) -> None:
         """Have a sub-task in work, as of an observation's step."""
@@ -176,11 +167,6 @@ class Share:
     def _may_begin(self, one: SubTask) -> bool:
         states = {other.id: other.state for other in (*self.all, *self.sub_tasks)}
         return all(states.get(id_, _DONE) is _DONE for id_ in one.depends_on)
-
-    def is_done(self, id: str) -> bool:
-        """Whether an own sub-task is done."""
-        work = self._own.get(id)
-        return work is not None and work.sub_task.state is _DONE
 
 
 def open_places(sub_tasks: Iterable[SubTask]) -> list[SubTask]:

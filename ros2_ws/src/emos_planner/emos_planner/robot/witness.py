@@ -11,18 +11,16 @@ from coterie_core.observation import Observation
 from coterie_core.skills import Outcome
 from coterie_core.tasks import SubTask, Thing
 from coterie_execution.options import Attempt
+from coterie_execution.standpoints import APART
 from coterie_world.object_events import EventKind, ObjectEvent, event_of
 from coterie_world.scene import SceneObject
 from coterie_world.sightings import as_thing, kind_of
 from coterie_world.team_map import TeamMap
+from emos_planner.leader.reported import SURE
 from emos_planner.robot.choose import NEAR
 
-_LOOKS = 2
-"""So many looks in vain say that a thing is gone."""
 LOOKS_AGAIN = 3
 """Further looks from where one look showed a thing; if none shows it, that was a mistake."""
-_SAME_VIEWPOINT_M = 0.5
-"""Looks from nearer than this to one another are from one spot [m]."""
 
 
 class Witness:
@@ -78,7 +76,7 @@ class Witness:
             id
             for id, (looks, spot) in self._glimpsed.items()
             if looks < LOOKS_AGAIN and self._glimpsed_kind(id)
-            if position is not None and distance(position, spot) < _SAME_VIEWPOINT_M
+            if position is not None and distance(position, spot) < APART
         )
 
     def looked_again(self, position: Vec3 | None) -> None:
@@ -165,7 +163,7 @@ class Witness:
         looks = [a for a in attempts if a.outcome in missed]
         since = min((a.seen for a in looks), default=self._step)
         near = position is not None and distance(position, thing.box.center) <= NEAR
-        if len(looks) >= _LOOKS and near and self._seen.get(thing.id, -1) < since:
+        if len(looks) >= SURE and near and self._seen.get(thing.id, -1) < since:
             self.happened("gone", thing)
 
     def events(self) -> list[ObjectEvent]:
