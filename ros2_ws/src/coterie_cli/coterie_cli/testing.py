@@ -79,7 +79,7 @@ def parts(root: Path) -> list[Part]:
     todo = [
         *_lint(root),
         Part("tests are read", (_tool("pytest"), "--collect-only", *quiet, *PRODUCT)),
-        Part("tests", (*_pytest(more=1), *PRODUCT)),
+        Part("tests", (*_pytest(more=2), *PRODUCT)),
     ]
     if not studies_missing(root):
         budget = f"--session-timeout={STUDIES_BUDGET}"
