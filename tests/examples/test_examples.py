@@ -149,6 +149,17 @@ def test_words_of_a_person_reach_no_shell_and_a_stop_is_heard(house: Team, state
 
 @pytest.mark.ros
 @pytest.mark.slow
+def test_a_program_that_does_not_close_its_team_ends_well(house: Team):
+    words = "from coterie import Team; team = Team('house'); print(team.robots, team.map())"
+    done = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "rover" in done.stdout
+
+
+@pytest.mark.ros
+@pytest.mark.slow
 async def test_a_loop_of_its_own_hears_answers_and_gets_the_map(house: Team):
     from coterie import AsyncTeam, SemanticMap, TeamError
 

@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 TAKING_BACK = 20.0
 """How long what Ctrl-C ends may take to be taken back [s]."""
+_OPEN: set[Team] = set()
+"""Teams that the end of the program closes."""
 
 
 class Team:
@@ -81,12 +83,12 @@ class Team:
             self._end()
             raise
         self.name, self.robots = self._team.name, self._team.robots
-        atexit.register(self.close)
+        _OPEN.add(self)
 
     def close(self) -> None:
         """Leave the team; if this program started it, its processes end."""
+        _OPEN.discard(self)
         if self._thread.is_alive():
-            atexit.unregister(self.close)
             try:
                 self._wait(self._team.close())
             finally:
@@ -187,3 +189,12 @@ class Team:
             future.cancel()
             ended.wait(TAKING_BACK)
             raise
+
+
+def _close_all() -> None:
+    for team in tuple(_OPEN):
+        team.close()
+
+
+# What atexit calls comes too late: the threads that closing takes are no longer given out then.
+getattr(threading, "_register_atexit", atexit.register)(_close_all)

@@ -360,5 +360,6 @@ def _not_read(
     can = f"{CAN_DO}{own}; " if begins else ""
     return NotUnderstood(
         f"I did not understand {what}{there}; {can}say it like {EXAMPLES[door]}, or let a language "
-        "model read it", "verb" if begins and strange else "word", strange, sentence=sentence,
+        "model read it (--model)",
+        "verb" if begins and strange else "word", strange, sentence=sentence,
     )  # fmt: skip

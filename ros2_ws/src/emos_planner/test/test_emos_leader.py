@@ -592,9 +592,7 @@ async def test_an_offer_counts_where_the_leaders_map_knows_nobody(tools) -> None
         def estimate_work(self, robot, task, start, **more):
             told = super().estimate_work(robot, task, start, **more)
             if task.kind in ("pick", "place"):
-                return replace(
-                    told, feasible=False, obstacle=Obstacle.NO_PATH, reason="a wall is in the way"
-                )
+                return replace(told, obstacle=Obstacle.NO_PATH, reason="a wall is in the way")
             return told
 
     robots = Robots()

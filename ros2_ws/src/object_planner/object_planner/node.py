@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 
+from coterie_core.waiting import in_time
 from coterie_msgs.srv import QueryObjects
 from coterie_requests.ask_back import RequestState
 from coterie_requests.detector_vocabulary import DetectorVocabulary
@@ -27,6 +30,8 @@ from object_planner.workflows import Options, Roles
 
 MOST_CHARACTERS = 600
 """Longest request [characters]."""
+FIRST_MAP = 10.0
+"""How long a request waits for the first map [s]."""
 
 
 class PlannerNode(AgentNode):
@@ -74,7 +79,7 @@ class PlannerNode(AgentNode):
         self.keeper = MemoryKeeper(self, "object_planner")
         self._vocabulary = DetectorVocabulary.of(parameters["detector_vocabulary"])
         self._person = node_person(self)
-        self._has_map = False
+        self._mapped = asyncio.Event()
         self.serve(QueryObjects, "query_objects", self._on_query, timeout=600.0)
 
     def on_start(self) -> None:
@@ -86,7 +91,7 @@ class PlannerNode(AgentNode):
         self.keeper.save()
 
     def _on_map(self) -> None:
-        self._has_map = True
+        self._mapped.set()
 
     async def _on_query(self, request: QueryObjects.Request) -> QueryObjects.Response:
         words = " ".join(request.query.split())
@@ -95,7 +100,9 @@ class PlannerNode(AgentNode):
                 message=f"query: expected 1 to {MOST_CHARACTERS} characters, got {len(words)}; "
                 'for example "something to sit on that is not a chair"'
             )
-        if not self._has_map:
+        with suppress(asyncio.TimeoutError):  # a team that has just come up has none yet
+            await in_time(self._mapped.wait(), FIRST_MAP)
+        if not self._mapped.is_set():
             return QueryObjects.Response(
                 message="there is no map yet on topic semantic_map; is a mapper running?"
             )

@@ -98,6 +98,7 @@ def serving(team: RunState, options: ConsoleOptions, replay: str = "") -> Iterat
             log=Path(team.log) if team.log else None,
             run=run_of(team),
             namespace=team.namespace,
+            runs=lambda: bool(replay) or not team.team or team.alive,
             context=context,
         ),
         domain=team.domain,

@@ -59,17 +59,23 @@ class Explaining:
         await tab.send(json.dumps({"why": {"asked": what, **_shown(told, self._in_words)}}))
         return ""
 
-    async def task_words(self, id_: str) -> str:
-        """Return the words of a task, by the leader's id; "": not known, or too long to be told."""
+    async def task(self, id_: str) -> tuple[str, str, str]:
+        """Return a task's words, how it ended and what was said of that, by the leader's id.
+
+        "": not known, or words that are too long to be told.
+        """
         if not self.there:
-            return ""
+            return "", "", ""
         async with self._turn:
             try:
-                title = (await asyncio.to_thread(self._read, id_))["title"]
+                told = await asyncio.to_thread(self._read, id_)
             except Refused:
-                return ""
-        words = re.fullmatch(r'the task "(.+)"', title)
-        return words[1] if words is not None and not words[1].endswith(("...", "…")) else ""
+                return "", "", ""
+        words = re.fullmatch(r'the task "(.+)"', told["title"])
+        texts = (re.fullmatch(r"the task ended (\w+): (.*)", one["text"]) for one in told["steps"])
+        end = next((found for found in texts if found), None)
+        cut = words is None or words[1].endswith(("...", "…"))
+        return "" if cut else words[1], *(end.groups() if end else ("", ""))
 
     def _read(self, what: str) -> Mapping[str, Any]:
         assert self._run is not None

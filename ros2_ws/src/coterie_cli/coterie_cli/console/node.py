@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from coterie_cli.console.explaining import Explaining
 from coterie_cli.console.pictures import Cameras, Pictures
 from coterie_cli.console.requests import Requests
 from coterie_console.team.page import ConsolePage, Refused, Said, Tab
-from coterie_console.team.records import Task
+from coterie_console.team.records import ENDED, Task
 from coterie_console.team.state import ConsoleState
 from coterie_core.geometry import Pose, compose, quaternion_to_yaw
 from coterie_msgs.msg import Assignment, DiscussionTurn, SemanticMap
@@ -69,6 +69,7 @@ class ConsoleNode(Operator):
         log: Folder of the team's log; None: it is kept elsewhere.
         run: What is kept of the team's decisions; None: it is kept elsewhere.
         namespace: The team's namespace.
+        runs: Tells whether the team's processes run, as far as that is known here.
         context: rclpy context.
     """
 
@@ -81,9 +82,11 @@ class ConsoleNode(Operator):
         log: Path | None = None,
         run: KeptRun | None = None,
         namespace: str = "",
+        runs: Callable[[], bool] = lambda: True,
         context: Context | None = None,
     ) -> None:
         self.state, self._key_file, self._latches = state, key_file, stops
+        self._runs = runs
         self._tail = LedgerTail(log) if log is not None else None
         self.explaining = Explaining(run, state.in_words)
         self._space: SpacePage | None = None
@@ -222,12 +225,15 @@ class ConsoleNode(Operator):
                 "correct": self.corrections.there,
                 "why": self.explaining.there,
                 "pictures": self.pictures.there,
+                "ended": not self._runs(),
             }
         )
         task = self.state.current_task()
         if task is not None and task.team_id and not (task.own or task.meant or task.looked_up):
             task.looked_up = True
             self.loop.spawn(self._name(task), "the words of a task")
+        for ended in self.state.ended_elsewhere():
+            self.loop.spawn(self._name(ended), "how a task ended")
         self.state.tick()
         if self._tail is not None:
             with contextlib.suppress(OSError):
@@ -248,9 +254,11 @@ class ConsoleNode(Operator):
 
     async def _name(self, task: Task) -> None:
         """Give a task that somebody gave elsewhere the words of that person."""
-        words = await self.explaining.task_words(task.team_id)
+        words, outcome, message = await self.explaining.task(task.team_id)
         if words and task is self.state.current_task() and not task.meant:
             self.state.named(words)
+        if outcome and task.outcome == ENDED:
+            self.state.end_task(task, outcome, message)
 
     def _on_place(self, robot: str, seen: tuple[Pose, str]) -> None:
         self.state.move(robot, seen[0])

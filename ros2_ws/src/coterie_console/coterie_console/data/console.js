@@ -4,7 +4,7 @@
 const state = {};
 const PLACEHOLDERS = { ask: "Is there an oven in the kitchen?", find: "something to sit on", task: "Bring all mugs to the kitchen counter" };
 const NEEDS = { ask: "aggregator", find: "planner", task: "leader", map: "mapper" }; // sections of the team file
-const lacks = (what) => state.team?.can[what] === false && state.team.can.settled;
+const lacks = (what) => state.team?.can[what] === false && state.team.can.settled && !state.team.can.ended;
 const LONGEST = 600; // characters that the server takes; a field that cuts what is pasted would change it
 let socket = null, role = null, replayed = false, tellsWhy, number = 0, closed = false, shift = 0, sending = false;
 const waiting = new Map(); // of replies: id -> what to do with them
@@ -75,7 +75,8 @@ const SHOW = {
       one.disabled = team.can[one.value] === false;
       if (lacks(one.value)) cannot.push(`${one.parentElement.textContent.trim()} needs “${NEEDS[one.value]}: {}” in the team file.`);
     }
-    $("cannot").textContent = inputs.some((one) => one.disabled) && !team.can.settled ? "The team is starting …" : cannot.join(" ");
+    showLink();
+    $("cannot").textContent = team.can.ended ? "The team has ended. Start it again with ./coterie up." : inputs.some((one) => one.disabled) && !team.can.settled ? "The team is starting …" : cannot.join(" ");
     for (const id of ["words", "send"]) $(id).disabled = inputs.every((one) => one.disabled);
     showEmpty();
     $("draw").hidden = !team.can.correct;
@@ -407,6 +408,12 @@ function tick() {
   for (const node of document.querySelectorAll(".left")) node.textContent = `${left(Number(node.dataset.until))} s left`;
 }
 
+function showLink() {
+  const ended = Boolean(state.team?.can.ended) && !replayed;
+  $("link").classList.toggle("lost", ended);
+  $("link").textContent = ended ? "the team has ended: what you see is old" : role === "viewer" ? "connected, looking on" : "connected";
+}
+
 function connect() {
   socket = new WebSocket(`ws://${location.host}/socket`);
   socket.addEventListener("open", () => socket.send(JSON.stringify({ key: new URLSearchParams(location.hash.slice(1)).get("key") ?? "" })));
@@ -421,7 +428,7 @@ function connect() {
       replayed = Boolean(news.hello.replay); // its end is no loss of robots
       $("replay").hidden = !replayed;
       $("replay").textContent = `Replay of ${news.hello.replay}: what you see was recorded, and nothing can be commanded`;
-      $("link").textContent = role === "viewer" ? "connected, looking on" : "connected";
+      showLink();
       plan.trails = news.trails;
       if (watched) command("watch", watched);
     }

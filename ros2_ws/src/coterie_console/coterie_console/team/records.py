@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from coterie_core.tasks import SubTask
 
+ENDED = "ended"
+"""How a task ended of which only that is known."""
 MAX_TURNS = 120
 MAX_TRAIL_POINTS = 400
 """Points of a robot's way that are kept."""
@@ -67,6 +69,8 @@ class Task:
     """The words as the team took them, after it asked back."""
     looked_up: bool = False
     """Whether its words were looked for in what is kept of the run."""
+    end_asked: int = 0
+    """How often that was looked for."""
     resumed: bool = False
     team_id: str = ""
     stage: str = "waiting"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from coterie_console.team.fences import fences_of
 from coterie_console.team.health import NodeReport, health_of
 from coterie_console.team.plan import floor_at, lit_by, plan_of
-from coterie_console.team.records import Robot, Talk, Task
+from coterie_console.team.records import ENDED, Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.skill_registry import doing
@@ -358,14 +358,22 @@ class ConsoleState:
     def end_task(self, task: Task, outcome: str, message: str) -> None:
         """Note how a task ended."""
         task.outcome, task.message = outcome, plain(message, _WORDS)
-        self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
+        if outcome != ENDED:
+            self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
         for robot in self.robots.values():
             robot.help = ""  # what was asked for is needed no longer
         self.touch("tasks", "robots")
 
     def resumable(self, task: Task) -> bool:
         """Whether a task can be given again: it ended before all was done, and is known."""
-        return bool(task.outcome not in ("", "done") and (task.own or task.meant))
+        return bool(task.outcome not in ("", "done", ENDED) and (task.own or task.meant))
+
+    def ended_elsewhere(self) -> list[Task]:
+        """Return the tasks of which is only known that they ended, each three times at most."""
+        found = [t for t in self.tasks if t.outcome == ENDED and t.team_id and t.end_asked < 3]
+        for task in found:
+            task.end_asked += 1
+        return found
 
     def said(self, speaker: str, kind: str, text: str) -> None:
         """Note a turn of the discussion about the task that goes on."""
@@ -401,7 +409,7 @@ class ConsoleState:
             task.sub_tasks = tuple(sub_tasks)
             self.touch("tasks")
         if over and not task.own:
-            self.end_task(task, "ended", "" if sub_tasks else "all robots were told to stop")
+            self.end_task(task, ENDED, "" if sub_tasks else "all robots were told to stop")
 
     def named(self, words: str) -> None:
         """Note what the task that goes on asks for, as the team has it."""

@@ -188,7 +188,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         text = f"{words}: {names}{more}"
         return _Told(False, text, count, wanted, open_, partly=True)
     if count >= wanted and (want.need or complete):
-        return _Told(True, f"{words}: {names}", count, wanted)
+        return _Told(True, _by_whom(words, want, served, sub_tasks), count, wanted)
     if count >= wanted:
         text = f"{count} {name} {words} ({names}){more}"
     else:
@@ -199,6 +199,22 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
             more = f"; no more were seen, and {_covered(want, book)}"
         text += more
     return _Told(False, text, count, wanted, open_, partly=count < wanted and bool(unseen_put))
+
+
+def _by_whom(words: str, want: Want, served: Sequence[str], sub_tasks: Sequence[SubTask]) -> str:
+    """Return what robots did, apart from what only was seen to be so."""
+    found = [*served, *sorted(want.satisfied)]
+    kinds = {"bring": "place", "open": "open", "close": "close"}
+    did = [id for id in found if want.kind not in kinds or _any(kinds[want.kind], id, sub_tasks)]
+    so = [id for id in found if id not in did]
+    parts = [f"{words}: {', '.join(did[:10])}"] * bool(did)
+    return "; ".join([*parts, *[f"so already: {', '.join(so[:10])}"] * bool(so)])
+
+
+def _any(kind: str, id: str, sub_tasks: Sequence[SubTask]) -> bool:
+    return any(
+        one.kind == kind and one.object is not None and one.object.id == id for one in sub_tasks
+    )
 
 
 def _stands(want: Want) -> str:
