@@ -1,16 +1,14 @@
 """A decision of your own: a model is asked, and a rule answers where there is none."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from coterie_llm import Decision, Message, ModelProfile, as_data, build_decider
+from coterie_llm import CheckFailed, Decision, Message, ModelProfile, as_data, build_decider
 
 
-@dataclass(frozen=True)
-class Doors:
+class Doors(BaseModel):
     target: str
     behind: dict[str, str]  # id of a door -> what is known of the room behind it
 
@@ -27,14 +25,15 @@ class ChooseDoor(Decision[Doors, Choice]):
         question = f"Which door leads to it? {as_data('object', state.target)}"
         return (Message.user(f"{question}\n{as_data('doors', state.behind)}"),)
 
-    def options(self, state: Doors) -> Mapping[str, Sequence[str]]:
-        return {"door": list(state.behind)}  # a reply that names another door is refused
+    def check(self, state: Doors, reply: Choice) -> None:
+        if reply.door not in state.behind:  # a model may reply what it likes
+            raise CheckFailed(f"no door {reply.door!r}; choose one of {list(state.behind)}")
 
     def rule(self, state: Doors) -> Choice:
         return Choice(door=next(d for d, room in state.behind.items() if state.target in room))
 
 
 decider = build_decider(ModelProfile(kind="rules"), who="rover")  # or kind="openai", base_url=...
-doors = Doors("mug", {"door-1": "a bedroom", "door-2": "a kitchen with a mug"})
+doors = Doors(target="mug", behind={"door-1": "a bedroom", "door-2": "a kitchen with a mug"})
 decided = asyncio.run(decider.decide(ChooseDoor(), doors))
 print(f"{decided.reply.door}, decided by {decided.decided_by}")
