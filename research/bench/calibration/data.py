@@ -73,7 +73,7 @@ class Exploration:
         prior = model.prior.of(self.sense[:, :k])
         found, looks = self.found[:, :k], self.looks[:, :k]
         p = model.detector.there(prior, self.visited[:, :k], self.looks_per_place[:, :k], found)
-        seen = (self.best[:, :k] >= 0.5) | ((p > 0.5) & (found > 0.0))
+        seen = self.best[:, :k] >= 0.5
         kind = np.where(seen, _SEEN, np.where(looks > 0, _NOT_THERE, _PRIOR_ONLY))
         return AnswerTable(
             house=self.house,

@@ -265,16 +265,17 @@ class Answerer:
         there, looked = self.detector.there, (found.visited, found.looks_per_place)
         prior = float(self.prior.of(found.sense))
         p_own = p_yes = float(there(prior, *looked, found.found))
+        # What hardly may be such a thing is none that was seen: the look was in vain.
+        ids = tuple(key for key, p in found.objects if p >= 0.5)
         held = self._held(label, room) if room is not None else []
         if any_of(held) > 0.0:
             prior = min(1.0 - (1.0 - prior) * (1.0 - any_of(held)), _SUREST)
-            p_yes = max(p_own, prior) if found.objects else float(there(prior, *looked, 0.0))
-        ids = tuple(key for key, p in found.objects if p >= 0.5)
-        seen = bool(ids) or (p_own > 0.5 and bool(found.objects))
+            p_yes = max(p_own, prior) if ids else float(there(prior, *looked, 0.0))
+        seen = bool(ids)
         by_others = tuple(one.id for one in held if one.seen is not None and one.p > 0.5)
         evidence = Evidence(
             "seen" if seen else "not_there" if found.looks else "prior_only",
-            ids or tuple(key for key, _ in found.objects if seen) or by_others,
+            ids or by_others,
             found.looks,
             found.visited,
             prior,
