@@ -71,11 +71,11 @@ class Explaining:
                 told = await asyncio.to_thread(self._read, id_)
             except Refused:
                 return "", "", ""
-        words = re.fullmatch(r'the task "(.+)"', told["title"])
+        title = re.fullmatch(r'the task "(.+)"', told["title"])
+        words = title[1] if title is not None else ""
         texts = (re.fullmatch(r"the task ended (\w+): (.*)", one["text"]) for one in told["steps"])
-        end = next((found for found in texts if found), None)
-        cut = words is None or words[1].endswith(("...", "…"))
-        return "" if cut else words[1], *(end.groups() if end else ("", ""))
+        outcome, message = next(((end[1], end[2]) for end in texts if end), ("", ""))
+        return "" if words.endswith(("...", "…")) else words, outcome, message
 
     def _read(self, what: str) -> Mapping[str, Any]:
         assert self._run is not None
