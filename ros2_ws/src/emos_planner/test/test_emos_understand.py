@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pytest
 
 from coterie_core.geometry import Box
+from coterie_core.tasks import SubTask, SubTaskState, Thing
 from coterie_fixtures.two_floor_home import small_house
 from coterie_requests.grammar import read
 from coterie_requests.request import Request, Step
@@ -452,6 +453,18 @@ def test_a_word_that_no_robot_can_tell_makes_a_task_done_in_part(house):
         outcome = outcome_of(task.wants, (), {}, task.book)
         assert (outcome.state, outcome.success) == (state, state is TaskState.DONE), text
         assert ("'warm', no robot can tell" in outcome.message) is (state is TaskState.PARTIAL)
+
+
+def test_what_was_so_already_is_not_told_as_brought(house):
+    task = understand("Bring two bottles to the kitchen", copy.deepcopy(house))
+    (want,) = task.wants
+    want.satisfied, want.assigned = {"bottle-1"}, {"bottle-2": ("place-2",)}
+    bottle, counter = Thing(label="bottle", id="bottle-2"), Thing(label="counter", id="counter-1")
+    done = SubTask(
+        id="place-2", kind="place", object=bottle, receptacle=counter, state=SubTaskState.DONE
+    )
+    outcome = outcome_of(task.wants, (done,), {}, task.book)
+    assert outcome.message == "Brought: bottle-2; so already: bottle-1" and outcome.success
 
 
 def test_none_in_a_place_is_not_none_at_all(house):
