@@ -23,7 +23,7 @@ world: {kind: embedded, seed: 31, floors: 1, noise: none}
 mode: real_time
 seed: 31
 robots:
-  - {name: rover, embodiment: wheels, role: worker}
+  - {name: rover, embodiment: wheels, role: worker, start: {room: bathroom}}  # in nobody's way
   - {name: walker, embodiment: legs, role: worker}
 leader: {prior_map: everything}
 """
