@@ -152,8 +152,9 @@ def test_words_of_a_person_reach_no_shell_and_a_stop_is_heard(house: Team, state
 def test_a_program_that_does_not_close_its_team_ends_well(house: Team):
     words = "from coterie import Team; team = Team('house'); print(team.robots, team.map())"
     done = subprocess.run(
-        [sys.executable, "-c", words], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", words], capture_output=True, text=True, check=False,
+        timeout=patience(120.0),
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert "rover" in done.stdout
 

@@ -597,7 +597,7 @@ def run(driver: Callable[[], RobotDriver], args: Sequence[str] | None = None) ->
         node._end()
     finally:
         rclpy.try_shutdown()
-        if spinning is not None:  # an interpreter that ends under it would abort
+        if spinning is not None:  # an interpreter that ends under it may abort
             spinning.join(_STOP_TIMEOUT)
     if errors:
         raise errors[0]

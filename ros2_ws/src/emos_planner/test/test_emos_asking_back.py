@@ -20,7 +20,7 @@ from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.coverage import Coverage, PlacesSeen
 from coterie_world.scene import Place, SceneGraph
 from emos_planner.leader.asking_back import task_state
-from emos_planner.leader.commands import commands_of
+from emos_planner.leader.commands import wants_of
 
 RULES = Decider(RulesModel())
 
@@ -65,7 +65,7 @@ async def test_what_is_left_out_may_be_told(house: SceneGraph) -> None:
     assert state.problem is not None and state.problem.kind == "target"
     settled = await settle(state, RULES, person)
     assert settled.go_on and settled.request is not None
-    (command,) = commands_of(settled.request, Vocabulary.of(house, ("rover",)))
+    (command,) = wants_of(settled.request, Vocabulary.of(house, ("rover",)))
     assert (command.phrase.label, command.target.label) == ("keys", "table")
 
 
@@ -88,7 +88,7 @@ async def test_which_of_several_is_asked(words, offered, says, meant, house: Sce
     state = await task_state(words, house, ("rover",), RULES, rooms_given=True)
     settled = await settle(state, RULES, person)
     assert settled.go_on and settled.request is not None
-    made = commands_of(settled.request, Vocabulary.of(house, ("rover",)))
+    made = wants_of(settled.request, Vocabulary.of(house, ("rover",)))
     assert [(one.phrase.label, one.phrase.count, one.target.label) for one in made] == meant
     alone = await settle(state, RULES)
     assert not alone.go_on  # nobody is there: robots choose none of them

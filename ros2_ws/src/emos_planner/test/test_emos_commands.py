@@ -9,7 +9,7 @@ from coterie_requests.request import ALL, Place, Request, Step, Thing
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import MAX_COMMANDS, commands_of
+from emos_planner.leader.commands import MAX_COMMANDS, wants_of
 from emos_planner.leader.task_graph import Want
 
 NAMES = Vocabulary.of(small_house(), ("rover", "walker"))
@@ -26,7 +26,7 @@ def at(name: str, relation: str = "in", **fields: object) -> Place:
 
 
 def read(*steps: Step) -> list[Want]:
-    return commands_of(Request(words="as said", steps=steps), NAMES)
+    return wants_of(Request(words="as said", steps=steps), NAMES)
 
 
 def said(command: Want) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from coterie_requests.grammar import read
 from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.phrases import Phrase
 from coterie_requests.understanding.vocabulary import Vocabulary
-from emos_planner.leader.commands import commands_of
+from emos_planner.leader.commands import wants_of
 from emos_planner.leader.task_graph import Want
 
 DATA = Path(__file__).parent / "data"
@@ -72,7 +72,7 @@ def told(wishes: list[Want]) -> str:
 
 def reading(sentence: str, words: Vocabulary) -> str:
     try:
-        return told(commands_of(read(sentence, words, "do"), words))
+        return told(wants_of(read(sentence, words, "do"), words))
     except NotUnderstood as error:
         return f"? {error.problem.kind}"
 

@@ -27,7 +27,7 @@ from coterie_world.scene import (
     SceneObject,
     Sighting,
 )
-from emos_planner.leader.commands import commands_of
+from emos_planner.leader.commands import wants_of
 from emos_planner.leader.expand import expand
 from emos_planner.leader.outcome import TaskState, outcome_of
 from emos_planner.leader.task_graph import TaskGraph, Want
@@ -37,7 +37,7 @@ ROBOTS = ("rover", "walker", "drone", "spot", "fetch")
 
 
 def parse_task(words: str, names: Vocabulary) -> list[Want]:
-    return commands_of(read(words, names), names)
+    return wants_of(read(words, names), names)
 
 
 def understand(words: str, scene: SceneGraph, robots: Iterable[str] = ()) -> TaskGraph:

@@ -123,7 +123,7 @@ class AnswerPresence(Decision[PresenceState, PresenceReply]):
             text = state.told
         elif evidence.kind == "seen":
             text = f"seen there {_times(evidence.sightings)}"
-            if state.likely < 0.5 or not evidence.sightings:
+            if not evidence.sightings:
                 text = f"something seen there may be one ({state.likely:.0%}); {usual}"
         elif evidence.kind == "moved":
             text = moved_text(evidence)

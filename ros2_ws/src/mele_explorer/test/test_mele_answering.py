@@ -204,6 +204,17 @@ def test_an_uncertain_label_is_an_uncertain_answer() -> None:
     assert 0.3 < bench.p_yes < 0.5
 
 
+def test_what_hardly_is_one_was_looked_for_in_vain() -> None:
+    """It counted as one that was seen, and the look against nothing."""
+    scores = {"sofa": 0.9, "bench": 0.1}
+    thing = Detection("sofa", 0.9, room=KITCHEN, instance="1", scores=scores)
+    memory = Memory("r")
+    memory.update(Observation("r", 0, 0.0, Pose((0, 0, 0)), "a", KITCHEN, (thing,)))
+    bench = plain(memory, Sense(0.9)).answer_by_rule(Question("q", "bench", "kitchen"))
+    assert bench.evidence.kind == "not_there" and not bench.evidence.objects
+    assert bench.yes and bench.p_yes < 0.9
+
+
 @settings(deadline=None)
 @given(st.floats(0, 1), st.integers(0, 4), st.integers(0, 4), st.booleans())
 def test_answers_are_definite_probabilities_and_looking_lowers_them(

@@ -231,9 +231,10 @@ class ConsoleNode(Operator):
         task = self.state.current_task()
         if task is not None and task.team_id and not (task.own or task.meant or task.looked_up):
             task.looked_up = True
-            self.loop.spawn(self._name(task), "the words of a task")
-        for ended in self.state.ended_elsewhere():
-            self.loop.spawn(self._name(ended), "how a task ended")
+            self.loop.spawn(self._look_up(task), "the words of a task")
+        for ended in self.state.to_look_up():
+            ended.end_asked += 1
+            self.loop.spawn(self._look_up(ended), "how a task ended")
         self.state.tick()
         if self._tail is not None:
             with contextlib.suppress(OSError):
@@ -252,8 +253,8 @@ class ConsoleNode(Operator):
                         meters=float(meters) if isinstance(meters, (int, float)) else 0.0,
                     )  # fmt: skip
 
-    async def _name(self, task: Task) -> None:
-        """Give a task that somebody gave elsewhere the words of that person."""
+    async def _look_up(self, task: Task) -> None:
+        """Give a task of somebody elsewhere the words of that person, and how it ended."""
         words, outcome, message = await self.explaining.task(task.team_id)
         if words and task is self.state.current_task() and not task.meant:
             self.state.named(words)

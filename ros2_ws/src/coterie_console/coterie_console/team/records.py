@@ -10,6 +10,8 @@ from coterie_core.tasks import SubTask
 
 ENDED = "ended"
 """How a task ended of which only that is known."""
+MOST_ASKED = 3
+"""How often that is looked for in what is kept of the run: it may be kept a moment later."""
 MAX_TURNS = 120
 MAX_TRAIL_POINTS = 400
 """Points of a robot's way that are kept."""

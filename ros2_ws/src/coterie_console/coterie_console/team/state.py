@@ -13,7 +13,7 @@ from typing import Any, Literal
 from coterie_console.team.fences import fences_of
 from coterie_console.team.health import NodeReport, health_of
 from coterie_console.team.plan import floor_at, lit_by, plan_of
-from coterie_console.team.records import ENDED, Robot, Talk, Task
+from coterie_console.team.records import ENDED, MOST_ASKED, Robot, Talk, Task
 from coterie_console.text import plain
 from coterie_core.geometry import Pose
 from coterie_core.skill_registry import doing
@@ -358,7 +358,7 @@ class ConsoleState:
     def end_task(self, task: Task, outcome: str, message: str) -> None:
         """Note how a task ended."""
         task.outcome, task.message = outcome, plain(message, _WORDS)
-        if outcome != ENDED:
+        if message or outcome != ENDED:
             self.moment("task", "", f"{outcome.replace('_', ' ')}: {message}")
         for robot in self.robots.values():
             robot.help = ""  # what was asked for is needed no longer
@@ -368,12 +368,10 @@ class ConsoleState:
         """Whether a task can be given again: it ended before all was done, and is known."""
         return bool(task.outcome not in ("", "done", ENDED) and (task.own or task.meant))
 
-    def ended_elsewhere(self) -> list[Task]:
-        """Return the tasks of which is only known that they ended, each three times at most."""
-        found = [t for t in self.tasks if t.outcome == ENDED and t.team_id and t.end_asked < 3]
-        for task in found:
-            task.end_asked += 1
-        return found
+    def to_look_up(self) -> list[Task]:
+        """Return the tasks of which is only known that they ended; those that may be found yet."""
+        unclear = (task for task in self.tasks if task.outcome == ENDED and task.team_id)
+        return [task for task in unclear if task.end_asked < MOST_ASKED]
 
     def said(self, speaker: str, kind: str, text: str) -> None:
         """Note a turn of the discussion about the task that goes on."""

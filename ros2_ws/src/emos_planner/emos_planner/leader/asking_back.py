@@ -10,7 +10,7 @@ from coterie_requests.ask_back import RequestState
 from coterie_requests.ask_back.answers import read_or_problem
 from coterie_world.coverage import Coverage
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import commands_of
+from emos_planner.leader.commands import wants_of
 
 
 async def task_state(
@@ -38,6 +38,6 @@ async def task_state(
     looked = coverage or Coverage(scene, given=True)
     state = RequestState(words, "do", scene, looked, robots=tuple(robots), rooms_given=rooms_given)
     request, problem = await read_or_problem(
-        state, decider, lambda read: commands_of(read, state.names)
+        state, decider, lambda read: wants_of(read, state.names)
     )
     return replace(state, request=request, problem=problem)

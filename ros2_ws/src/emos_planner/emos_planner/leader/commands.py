@@ -24,7 +24,7 @@ _PUT = ("to", "in", "on", "near")
 """How robots put things to others; "to": however is usual there."""
 
 
-def commands_of(request: Request, names: Vocabulary) -> list[Want]:
+def wants_of(request: Request, names: Vocabulary) -> list[Want]:
     """Return the wants of a request, one per thing, in the order they were said.
 
     Args:

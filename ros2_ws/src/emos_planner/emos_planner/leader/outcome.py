@@ -188,7 +188,7 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
         text = f"{words}: {names}{more}"
         return _Told(False, text, count, wanted, open_, partly=True)
     if count >= wanted and (want.need or complete):
-        return _Told(True, _by_whom(words, want, served, sub_tasks), count, wanted)
+        return _Told(True, _did_or_found_so(words, want, served, sub_tasks), count, wanted)
     if count >= wanted:
         text = f"{count} {name} {words} ({names}){more}"
     else:
@@ -201,17 +201,20 @@ def _told(want: Want, sub_tasks: Sequence[SubTask], book: Searches | None) -> _T
     return _Told(False, text, count, wanted, open_, partly=count < wanted and bool(unseen_put))
 
 
-def _by_whom(words: str, want: Want, served: Sequence[str], sub_tasks: Sequence[SubTask]) -> str:
+def _did_or_found_so(
+    words: str, want: Want, served: Sequence[str], sub_tasks: Sequence[SubTask]
+) -> str:
     """Return what robots did, apart from what only was seen to be so."""
     found = [*served, *sorted(want.satisfied)]
     kinds = {"bring": "place", "open": "open", "close": "close"}
-    did = [id for id in found if want.kind not in kinds or _any(kinds[want.kind], id, sub_tasks)]
+    did = [id for id in found if want.kind not in kinds or _has(kinds[want.kind], id, sub_tasks)]
     so = [id for id in found if id not in did]
     parts = [f"{words}: {', '.join(did[:10])}"] * bool(did)
     return "; ".join([*parts, *[f"so already: {', '.join(so[:10])}"] * bool(so)])
 
 
-def _any(kind: str, id: str, sub_tasks: Sequence[SubTask]) -> bool:
+def _has(kind: str, id: str, sub_tasks: Sequence[SubTask]) -> bool:
+    """Tell whether there is a sub-task of a kind with a thing."""
     return any(
         one.kind == kind and one.object is not None and one.object.id == id for one in sub_tasks
     )

@@ -10,7 +10,7 @@ from coterie_requests.understanding import NotUnderstood
 from coterie_requests.understanding.grounding import Resolver
 from coterie_requests.understanding.vocabulary import Vocabulary
 from coterie_world.scene import SceneGraph
-from emos_planner.leader.commands import commands_of
+from emos_planner.leader.commands import wants_of
 from emos_planner.leader.expand import expand
 from emos_planner.leader.searches import ENOUGH, Searches
 from emos_planner.leader.task_graph import TaskGraph, Want
@@ -37,7 +37,7 @@ def understand(
         NotUnderstood: What is nothing to robots, or a room that is not there.
     """
     names = tuple(robots)
-    wants = commands_of(request, Vocabulary.of(scene, names))
+    wants = wants_of(request, Vocabulary.of(scene, names))
     graph = TaskGraph(names, Searches(scene, unseen), wants, resumed=resumed)
     graph.note(f"I read: {request.told()}")
     resolver = Resolver(scene)

@@ -221,9 +221,7 @@ class Hands:
         if trouble:
             raise SkillFailed(Outcome.OUT_OF_REACH, f"the {label} is {trouble}")
         if _away_ahead(body, box, 2.0 * arm.reach) > arm.reach:
-            raise SkillFailed(
-                Outcome.OUT_OF_REACH, f"the {label} is beside or behind the robot: turn to it"
-            )
+            raise SkillFailed(Outcome.OUT_OF_REACH, f"the {label} is behind the robot: turn to it")
 
     def _in_sight(self, body: Body, thing: SceneObject, label: str) -> None:
         if not body.embodiment.cameras:
